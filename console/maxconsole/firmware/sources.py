@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files make up a firmware image, and how each is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from maxconsole.boards import Board
+from maxconsole.errors import UserError
+from maxconsole.firmware.toolchain import Toolchain
+
+Image = Literal["engine", "checkasm"]
+IMAGES: tuple[Image, ...] = get_args(Image)
+
+_FOLDERS = ("arch", "hal", "memory", "link", "kernels", "engine")
+_SUFFIXES = (".c", ".S")
+_ENGINE_ONLY = ("engine/main.c", "engine/serve.c")
+
+_FLAGS = (
+    "-ffreestanding",
+    "-fno-pie",
+    "-fno-stack-protector",
+    "-mno-outline-atomics",  # the helpers live in a library that is not linked
+    "-fno-omit-frame-pointer",  # backtraces walk the frame records
+    "-fno-asynchronous-unwind-tables",
+    "-ffp-contract=off",  # separate multiply and add, as the references compute
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+)
+_EARLY_FLAGS = (
+    "-mstrict-align",
+    "-mgeneral-regs-only",
+)  # before the MMU is on: all memory is Device, no stacking of vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to compile. `name` is relative to the folder above the firmware, as messages and debug information show it."""
+
+    name: str
+    flags: tuple[str, ...]
+
+
+def list_sources(root: Path, board: Board, image: Image) -> tuple[str, ...]:
+    """Names, relative to `root`, of the files of `image`. Raises UserError where there are none."""
+    folders = [*_FOLDERS, f"hal/{board.hal}"]
+    if image == "checkasm":
+        folders.append("checkasm")
+    files = [file for folder in folders for file in _compiled(root / folder)]
+    files += [file for folder in sorted((root / "kernels").glob("*/")) for file in _compiled(folder)]
+    names = sorted({file.relative_to(root).as_posix() for file in files})
+    if image == "checkasm":
+        names = [name for name in names if name not in _ENGINE_ONLY]
+    if not names:
+        raise UserError(f"there are no firmware sources in {root}")
+    if not (root / "hal" / board.hal).is_dir():
+        raise UserError(
+            f"{board.name} has no glue code: {root / 'hal' / board.hal} does not exist",
+            hint=f"write it, or set `hal` in {board.file} to a folder that exists",
+        )
+    return tuple(names)
+
+
+def _compiled(folder: Path) -> list[Path]:
+    return [file for file in folder.glob("*") if file.suffix in _SUFFIXES]
+
+
+def compile_flags(
+    name: str, toolchain: Toolchain, board: Board, image: Image, defines: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Everything that decides what the object of `name` contains, apart from the files that it reads."""
+    flags = [toolchain.cpu_flag(board.cpu.mcpu), "-g", "-O2"]
+    if name.endswith(".c"):
+        flags += ["-std=c11", *_FLAGS]
+        if toolchain.kind == "gcc":
+            # The command line would name folders of this machine in the debug information.
+            flags.append("-gno-record-gcc-switches")
+    folder, _, file = name.rpartition("/")
+    if folder == "arch" and file.startswith("early_"):
+        flags += _EARLY_FLAGS
+    if name == "arch/string.c":
+        # Or the loop in memcpy is recognized as one and becomes a call of memcpy.
+        flags.append("-fno-builtin")
+        if toolchain.kind == "gcc":
+            flags.append("-fno-tree-loop-distribute-patterns")
+    flags.append(f"-DIMAGE_{image.upper()}=1")
+    flags += [f"-D{key}={value}" for key, value in sorted(defines.items())]
+    return tuple(flags)

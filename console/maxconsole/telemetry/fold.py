@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sink of a link: folds whole chunks under one lock, and freezes the result on demand."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+from maxconsole.link.frames import Counters, Frame, Text
+from maxconsole.link.messages import FromBoard, News
+from maxconsole.link.text import printable
+from maxconsole.schema import wire
+from maxconsole.telemetry.kernels import KernelFold
+from maxconsole.telemetry.snapshot import LogLine, Snapshot
+
+_LOG_LINES = 2000
+#: A text line without an end is cut here, so that a stuck board cannot fill the console's memory.
+_LINE_MAX = 4096
+
+
+class Telemetry:
+    """The state of one board as it has reported it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kernels = KernelFold()
+        self._log: deque[LogLine] = deque(maxlen=_LOG_LINES)
+        self._log_lines = 0
+        self._partial_line = b""
+        self._tokens = 0
+        self._hello: wire.Hello | None = None
+        self._kv: wire.KvState | None = None
+        self._pools: tuple[wire.Pool, ...] = ()
+        self._status: wire.Status | None = None
+        self._progress: wire.Progress | None = None
+        self._done: wire.Done | None = None
+        self._fault: wire.Fault | None = None
+        self._counters = Counters()
+
+    def accept(self, news: Sequence[News], counters: Counters) -> None:
+        """See maxconsole.link.client.Sink."""
+        with self._lock:
+            batches: list[bytes] = []
+            for one in news:
+                if not isinstance(one, Frame):
+                    self._text(one.data) if isinstance(one, Text) else self._message(one)
+                elif one.type == wire.MessageType.KERNELS:
+                    batches.append(one.payload)
+                else:  # TOTALS count the batches before them
+                    self._kernels.add_events(batches)
+                    batches.clear()
+                    self._kernels.add_totals(one.payload)
+            self._kernels.add_events(batches)
+            self._counters = replace(counters)
+
+    def snapshot(self) -> Snapshot:
+        """Everything as it is now; never half of a chunk."""
+        with self._lock:
+            return Snapshot(
+                hello=self._hello,
+                kernels=self._kernels.table(),
+                kv=self._kv,
+                pools=self._pools,
+                status=self._status,
+                progress=self._progress,
+                done=self._done,
+                fault=self._fault,
+                log=tuple(self._log),
+                log_lines=self._log_lines,
+                tokens=self._tokens,
+                events=self._kernels.events,
+                invalid_records=self._kernels.invalid_records,
+                link=replace(self._counters),
+            )
+
+    def _message(self, message: FromBoard) -> None:
+        match message:
+            case wire.Token():
+                self._tokens += 1
+            case wire.Log():
+                self._line(message.level, message.tail.rstrip(b"\r\n"))
+            case wire.Hello():
+                self._hello = message
+            case wire.KvState():
+                self._kv = message
+            case wire.Pools():
+                self._pools = message.tail
+            case wire.Status():
+                self._status = message
+            case wire.Progress():
+                self._progress = message
+            case wire.Done():
+                self._done = message
+            case wire.Fault():
+                self._fault = message
+            case wire.Reply() | wire.Logits():
+                pass  # for whoever asked; no state
+
+    def _text(self, data: bytes) -> None:
+        *lines, rest = (self._partial_line + data).split(b"\n")
+        for line in lines:
+            self._line(None, line.rstrip(b"\r"))
+        if len(rest) > _LINE_MAX:
+            self._line(None, rest)
+            rest = b""
+        self._partial_line = rest
+
+    def _line(self, level: int | None, line: bytes) -> None:
+        self._log.append(LogLine(level, printable(line, keep="\t")))
+        self._log_lines += 1

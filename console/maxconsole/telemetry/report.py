@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares, IPC and miss rates of the kernels, from totals and from what the six counters count."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from maxconsole.schema import wire
+from maxconsole.telemetry.kernels import KernelSums, KernelTable
+
+#: Event numbers of the Armv8 PMU: Arm DDI 0487, "Common event numbers".
+L1D_CACHE_REFILL: Final = 0x03
+L1D_CACHE: Final = 0x04
+L2D_CACHE: Final = 0x16
+L2D_CACHE_REFILL: Final = 0x17
+
+#: Kernels whose `work` is multiply-accumulates; for the others it is elements.
+MAC_KERNELS: Final = frozenset(
+    {
+        wire.Kernel.LINEAR_Q,
+        wire.Kernel.LINEAR_K,
+        wire.Kernel.LINEAR_V,
+        wire.Kernel.LINEAR_O,
+        wire.Kernel.LINEAR_GATE,
+        wire.Kernel.LINEAR_UP,
+        wire.Kernel.LINEAR_DOWN,
+        wire.Kernel.ATTENTION,
+        wire.Kernel.HEAD,
+    }
+)
+
+#: The row for cycles of a step that no kernel's span covers.
+UNCOVERED: Final = "between kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRow:
+    """One kernel in one phase, over all cores. Ratios are None where the board does not count what they need."""
+
+    phase: str
+    kernel: str
+    count: int
+    cycles: int
+    share: float  # of the cycles of the phase, 0..1
+    instructions: int
+    work: int
+    ipc: float | None
+    l1d_refill: float | None  # refills per access, 0..1
+    l2_refill: float | None
+    instructions_per_mac: float | None
+
+
+def kernel_rows(table: KernelTable, counter_events: Sequence[int]) -> tuple[KernelRow, ...]:
+    """The kernels that ran, by phase and then by cycles, the most first.
+
+    `counter_events` are the PMU event numbers behind the counters, as HELLO gives them. The steps that enclose the
+    kernels are not rows; what of their cycles no kernel accounts for is the row UNCOVERED.
+    """
+    slots = {event: slot for slot, event in reversed(list(enumerate(counter_events))) if event}
+    rows: list[KernelRow] = []
+    for phase in wire.Phase:
+        step = table.sums(phase, wire.Kernel.STEP)
+        sums = {kernel: table.sums(phase, kernel) for kernel in wire.Kernel if kernel != wire.Kernel.STEP}
+        covered = sum(one.cycles for one in sums.values())
+        total = max(step.cycles, covered)
+        found = [_row(phase, kernel, one, total, slots) for kernel, one in sums.items() if one.count]
+        rows += sorted(found, key=lambda row: -row.cycles)
+        if step.cycles > covered:
+            rows.append(_uncovered(phase, step, sums.values(), total))
+    return tuple(rows)
+
+
+def _row(phase: wire.Phase, kernel: wire.Kernel, sums: KernelSums, total: int, slots: dict[int, int]) -> KernelRow:
+    def counted(event: int) -> int | None:
+        slot = slots.get(event)
+        return None if slot is None else sums.counters[slot]
+
+    return KernelRow(
+        phase=phase.name.lower(),
+        kernel=kernel.name.lower(),
+        count=sums.count,
+        cycles=sums.cycles,
+        share=ratio(sums.cycles, total) or 0.0,
+        instructions=sums.instructions,
+        work=sums.work,
+        ipc=ratio(sums.instructions, sums.cycles) if sums.instructions else None,
+        l1d_refill=ratio(counted(L1D_CACHE_REFILL), counted(L1D_CACHE)),
+        l2_refill=ratio(counted(L2D_CACHE_REFILL), counted(L2D_CACHE)),
+        instructions_per_mac=ratio(sums.instructions, sums.work) if kernel in MAC_KERNELS else None,
+    )
+
+
+def _uncovered(phase: wire.Phase, step: KernelSums, sums: Collection[KernelSums], total: int) -> KernelRow:
+    cycles = total - sum(one.cycles for one in sums)
+    instructions = max(0, step.instructions - sum(one.instructions for one in sums))
+    return KernelRow(
+        phase=phase.name.lower(),
+        kernel=UNCOVERED,
+        count=step.count,
+        cycles=cycles,
+        share=cycles / total,
+        instructions=instructions,
+        work=0,
+        ipc=ratio(instructions, cycles) if instructions else None,
+        l1d_refill=None,
+        l2_refill=None,
+        instructions_per_mac=None,
+    )
+
+
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """part / whole, or None when either is unknown or there is no whole."""
+    return None if part is None or not whole else part / whole

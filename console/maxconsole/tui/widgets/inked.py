@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A line-API widget that shows inked lines and repaints only those that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from maxconsole.tui.drawing.ink import Ink, Line, fit, width
+
+INK_CLASSES = {f"ink--{ink}" for ink in Ink}
+
+
+class Inked(Widget):
+    """Base of everything that is drawn as lines. Subclasses say in `lines` what stands in the room they get."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = INK_CLASSES
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._drawn: Sequence[Line] = ()
+        self._drawn_for = (0, 0)
+
+    def lines(self, cells: int, rows: int) -> Sequence[Line]:
+        """At most `rows` lines, each of at most `cells` cells; longer ones are cut."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draws anew and asks Textual to repaint what differs from what is on the screen."""
+        if not self.is_attached or not self.size:
+            return
+        before, size = self._drawn, tuple(self.size)
+        self._drawn = self.lines(self.size.width, self.size.height)
+        if size != self._drawn_for:
+            self._drawn_for = (self.size.width, self.size.height)
+            self.refresh()
+            return
+        for y in range(max(len(before), len(self._drawn))):
+            if y >= len(before) or y >= len(self._drawn) or before[y] != self._drawn[y]:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def render_line(self, y: int) -> Strip:
+        """One line, padded to the widget's width."""
+        if self._drawn_for != (self.size.width, self.size.height):
+            self._drawn = self.lines(self.size.width, self.size.height)
+            self._drawn_for = (self.size.width, self.size.height)
+        return inked_strip(self, self._drawn[y] if y < len(self._drawn) else (), self.size.width)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.redraw()
+
+    def on_focus(self) -> None:
+        self.redraw()
+
+    def on_blur(self) -> None:
+        self.redraw()
+
+
+def ink_style(widget: Widget, ink: Ink) -> Style:
+    """How the theme shows `ink` on this widget's background."""
+    return widget.rich_style + widget.get_component_rich_style(f"ink--{ink}", partial=True)
+
+
+def inked_strip(widget: Widget, spans: Line, cells: int) -> Strip:
+    """The spans in the widget's styles, exactly `cells` wide."""
+    spans = fit(spans, cells)
+    segments = [Segment(span.text, ink_style(widget, span.ink)) for span in spans]
+    used = width(spans)
+    if used < cells:
+        segments.append(Segment(" " * (cells - used), widget.rich_style))
+    return Strip(segments, cells)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine as the command loop sees it: bind a weight image, then answer GENERATE commands.
+// One request at a time; nothing here may be called from a second core.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/image.h"
+#include "schema/wire.h"
+
+/// Validates the weight image at `image` and takes the activation and KV memory for its shapes from the
+/// pools. `bytes` is how much memory may be read there. An image that cannot be used is explained by log_text
+/// and refused: NO_MODEL when there is no image, BAD_VALUE when its content is wrong, OUT_OF_RANGE when it
+/// does not fit this build (pools, context, shapes). Nothing is bound then. Binding again replaces the model.
+enum reply_status engine_bind(const uint8_t *image, size_t bytes);
+
+/// Forgets the cached tokens.
+void engine_reset(void);
+
+/// Runs one request to its end. `prompt` holds command->prompt_tokens token ids that follow the command->keep
+/// cached ones. Returns a status other than OK, having sent and changed nothing, when the command cannot run:
+/// NO_MODEL, BAD_VALUE (a sampling parameter), OUT_OF_RANGE (a token id, keep, a window), EVICTED (keep
+/// reaches into tokens that have left the ring). Otherwise sends PROGRESS, TOKEN and LOGITS messages and
+/// exactly one DONE. The token that ends a request (a stop token, or the last one of the limit) is not in the
+/// cache afterwards.
+enum reply_status engine_generate(const struct generate *command, const uint32_t *prompt);
+
+/// Fills a KV_STATE message; zeros without a model.
+void engine_kv_state(struct kv_state *state);
+
+/// Header of the bound image, or NULL.
+const struct image_header *engine_model(void);
+
+/// Prefill tokens per batch from now on, clamped to 1..BOARD_BATCH. Results do not depend on it.
+void engine_set_batch(unsigned tokens);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/idle.h"
+
+#include "arch/cpu.h"
+#include "board_config.h"
+#include "hal/gic.h"
+
+#define VIRTUAL_TIMER 27 // its private peripheral interrupt, fixed by the Arm base system architecture
+
+#define TIMER_ON 1 // CNTV_CTL_EL0.ENABLE, interrupt not masked
+
+void idle_init(void) {
+    sysreg_write(cntv_ctl_el0, 0);
+    gic_wake_by(VIRTUAL_TIMER);
+}
+
+void idle(uint32_t microseconds) {
+    sysreg_write(cntv_tval_el0, sysreg_read(cntfrq_el0) * microseconds / 1000000);
+    sysreg_write(cntv_ctl_el0, TIMER_ON);
+    barrier_instruction();
+    wait_for_interrupt();
+    sysreg_write(cntv_ctl_el0, 0); // takes the level away, so that the next WFI sleeps
+    barrier_instruction();
+}

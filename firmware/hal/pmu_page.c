@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of the virtual board: its timing model answers on a page of registers (schema/device_page.toml). Without the
+// plug-in the page is plain memory and reads 0.
+#include "hal/pmu.h"
+
+#include "arch/cpu.h"
+#include "board_config.h"
+
+#if BOARD_HAS_DEVICE_PAGE
+
+#include "schema/device_page.h"
+
+static volatile struct device_page *const page = (volatile struct device_page *)BOARD_DEVICE_PAGE;
+
+bool pmu_present(void) { return page->magic == DEVICE_PAGE_MAGIC && page->version == DEVICE_PAGE_VERSION; }
+
+void pmu_init(void) {} // the model counts from power-on
+
+uint64_t pmu_hz(void) { return pmu_present() ? page->counter_hz : BOARD_CLOCK_HZ; }
+
+/// The plug-in fills the sample before the store to `latch` is over.
+static const volatile struct device_page_sample *latch(void) {
+    unsigned core = core_number();
+    page->latch = core;
+    return &page->core[core];
+}
+
+void pmu_read(struct pmu_sample *sample) {
+    const volatile struct device_page_sample *now = latch();
+    sample->cycles = now->cycles;
+    sample->instructions = now->instructions;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        sample->counters[i] = now->counters[i];
+}
+
+uint64_t pmu_cycles(void) { return latch()->cycles; }
+
+void pmu_events(uint16_t events[COUNTERS]) {
+    static const uint16_t selected[COUNTERS] = BOARD_PMU_EVENTS;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        events[i] = pmu_present() ? page->counter_events[i] : selected[i];
+}
+
+void pmu_watch(const void *base, size_t bytes) {
+    page->watch_base = (uintptr_t)base;
+    page->watch_bytes = bytes; // takes effect here
+}
+
+void pmu_watch_read(uint64_t *accesses, uint64_t *refills) {
+    const volatile struct device_page_sample *now = latch();
+    *accesses = now->watch_accesses;
+    *refills = now->watch_refills;
+}
+
+#endif

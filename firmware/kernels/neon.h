@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector forms that several kernels share.
+#pragma once
+
+#include <arm_neon.h>
+
+#include "kernels/exp2.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+// Loops of few constant trips over arrays of vectors: unrolled, the arrays live in registers.
+#define UNROLL _Pragma("GCC unroll 8")
+
+/// exp2_negative() per lane, bit for bit.
+ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
+    const uint32x4_t limit = vreinterpretq_u32_f32(vdupq_n_f32(EXP2_LIMIT));
+    const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC);
+    // Floats of one sign order like integers, and an integer minimum is cheap everywhere.
+    uint32x4_t magnitude = vbicq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(0x80000000u));
+    float32x4_t x = vreinterpretq_f32_u32(vminq_u32(magnitude, limit));
+    float32x4_t shifted = vaddq_f32(x, magic);
+    float32x4_t f = vsubq_f32(vsubq_f32(shifted, magic), x);
+    float32x4_t p = vaddq_f32(vmulq_f32(f, vdupq_n_f32(EXP2_C4)), vdupq_n_f32(EXP2_C3));
+    p = vaddq_f32(vmulq_f32(p, f), vdupq_n_f32(EXP2_C2));
+    p = vaddq_f32(vmulq_f32(p, f), vdupq_n_f32(EXP2_C1));
+    p = vaddq_f32(vmulq_f32(p, f), vdupq_n_f32(1.0f));
+    int32x4_t exponent = vshlq_n_s32(vreinterpretq_s32_f32(shifted), 23);
+    return vreinterpretq_f32_s32(vsubq_s32(vreinterpretq_s32_f32(p), exponent));
+}
+
+/// round-half-even(x) per lane for |x| < 2^22; anything larger, and a NaN, lands far outside of 16 bits.
+ALWAYS_INLINE int32x4_t round_f32x4(float32x4_t x) {
+    float32x4_t shifted = vaddq_f32(x, vdupq_n_f32(ROUND_MAGIC));
+    return vsubq_s32(vreinterpretq_s32_f32(shifted), vdupq_n_s32(ROUND_MAGIC_BITS));
+}
+
+/// Sixteen floats times `factor`, rounded half to even and clamped to -127..127.
+ALWAYS_INLINE int8x16_t quantize_f32x16(float32x4_t x0, float32x4_t x1, float32x4_t x2, float32x4_t x3,
+                                        float32x4_t factor) {
+    int16x4_t h0 = vqmovn_s32(round_f32x4(vmulq_f32(x0, factor)));
+    int16x4_t h2 = vqmovn_s32(round_f32x4(vmulq_f32(x2, factor)));
+    int16x8_t h01 = vqmovn_high_s32(h0, round_f32x4(vmulq_f32(x1, factor)));
+    int16x8_t h23 = vqmovn_high_s32(h2, round_f32x4(vmulq_f32(x3, factor)));
+    return vmaxq_s8(vqmovn_high_s16(vqmovn_s16(h01), h23), vdupq_n_s8(-127));
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames: 0x00, COBS of {header, payload, CRC-32 of both}, 0x00. The zero in front ends whatever log text came before.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/wire.h"
+
+#define FRAME_CRC_BYTES   4u
+#define FRAME_PAYLOAD_MAX (FRAME_MAX_BYTES - sizeof(struct frame_header) - FRAME_CRC_BYTES)
+// COBS adds one byte, and one more for every 254.
+#define FRAME_ENCODED(bytes) ((bytes) + (bytes) / 254 + 1)
+
+/// Puts a frame whose payload is `head` then `tail` (at most FRAME_PAYLOAD_MAX together) into the ring, encoding it there.
+/// Sleeps until the host has made room. Core 0 only.
+void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail, size_t tail_bytes);
+
+/// The same without waiting: false when there is no room. The sequence number is used up all the same, so that the console
+/// sees the gap.
+bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail, size_t tail_bytes);
+
+/// Bytes put into the ring since boot.
+uint64_t frame_bytes_sent(void);
+
+/// A frame from the console. `payload` is 4-byte aligned and valid until the next frame_receive.
+struct frame {
+    enum message_type type;
+    uint16_t seq;
+    uint16_t payload_bytes;
+    const uint8_t *payload;
+};
+
+/// Takes the next whole frame that has arrived; false when there is none yet. Damaged ones are counted and skipped.
+bool frame_receive(struct frame *frame);
+
+/// Frames from the console that were too long, not COBS, or failed the CRC.
+uint32_t frame_bad_count(void);

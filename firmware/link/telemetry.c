@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/telemetry.h"
+
+#if TELEMETRY
+
+#include "arch/cpu.h"
+#include "arch/string.h"
+#include "board_config.h"
+#include "link/frame.h"
+
+#define BATCH            (FRAME_PAYLOAD_MAX / sizeof(struct kernel_event))
+#define TOTALS_PER_FRAME (FRAME_PAYLOAD_MAX / sizeof(struct kernel_total))
+#define TOTALS_INTERVAL  16 // steps; totals are sent again when a request ends
+#define CALIBRATION_RUNS 64
+
+/// What one core has counted. Cores do not share lines.
+static struct core_telemetry {
+    struct kernel_total totals[PHASE_COUNT][KERNEL_COUNT];
+    struct kernel_event batch[BATCH];
+    unsigned batched;
+    uint64_t samples; // readings of all counters
+    uint64_t events;
+} cores[BOARD_CORES] __attribute__((aligned(128)));
+
+static enum phase current_phase;
+static uint32_t current_step;
+static bool events_on = true;
+static uint64_t dropped_events, flush_cycles;
+static uint32_t dropped_batches;
+static uint64_t cycles_per_sample, cycles_per_event; // of telemetry itself
+
+static void take_sample(struct pmu_sample *sample) {
+    pmu_read(sample);
+    cores[core_number()].samples++;
+}
+
+static uint32_t clamp(uint64_t value) { return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value; }
+
+/// Adds one event to the totals and to the batch. `sum` holds differences.
+static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t start, const struct pmu_sample *sum) {
+    unsigned core = core_number();
+    struct core_telemetry *own = &cores[core];
+    struct kernel_total *total = &own->totals[current_phase][kernel];
+    own->events++;
+    total->count++;
+    total->cycles += sum->cycles;
+    total->instructions += sum->instructions;
+    total->work += work;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        total->counters[i] += sum->counters[i];
+    if (!events_on)
+        return;
+    if (own->batched == BATCH)
+        telemetry_flush();
+    struct kernel_event *event = &own->batch[own->batched++];
+    *event = (struct kernel_event){.kernel = (uint8_t)kernel,
+                                   .core = (uint8_t)core,
+                                   .layer = (uint16_t)layer,
+                                   .phase = (uint8_t)current_phase,
+                                   .step = current_step,
+                                   .instructions = clamp(sum->instructions),
+                                   .start_cycles = start,
+                                   .cycles = sum->cycles,
+                                   .work = work};
+    for (unsigned i = 0; i < COUNTERS; i++)
+        event->counters[i] = clamp(sum->counters[i]);
+}
+
+/// sum += end - begin
+static void add_difference(struct pmu_sample *sum, const struct pmu_sample *begin, const struct pmu_sample *end) {
+    sum->cycles += end->cycles - begin->cycles;
+    sum->instructions += end->instructions - begin->instructions;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        sum->counters[i] += end->counters[i] - begin->counters[i];
+}
+
+void span_begin(struct span *span) { take_sample(&span->begin); }
+
+void span_end(struct span *span, enum kernel kernel, unsigned layer, uint64_t work) {
+    struct pmu_sample end, sum = {0};
+    take_sample(&end);
+    add_difference(&sum, &span->begin, &end);
+    record(kernel, layer, work, span->begin.cycles, &sum);
+}
+
+void span_sum_begin(struct span_sum *sum) {
+    take_sample(&sum->begin);
+    if (sum->pieces++ == 0)
+        sum->start_cycles = sum->begin.cycles;
+}
+
+void span_sum_end(struct span_sum *sum) {
+    struct pmu_sample end;
+    take_sample(&end);
+    add_difference(&sum->sum, &sum->begin, &end);
+}
+
+void span_sum_switch(struct span_sum *from, struct span_sum *to) {
+    take_sample(&to->begin);
+    add_difference(&from->sum, &from->begin, &to->begin);
+    if (to->pieces++ == 0)
+        to->start_cycles = to->begin.cycles;
+}
+
+void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uint64_t work) {
+    if (sum->pieces != 0)
+        record(kernel, layer, work, sum->start_cycles, &sum->sum);
+    *sum = (struct span_sum){0};
+}
+
+void telemetry_flush(void) {
+    struct core_telemetry *own = &cores[core_number()];
+    if (own->batched == 0)
+        return;
+    uint64_t begin = pmu_cycles();
+    if (!frame_offer(MESSAGE_TYPE_KERNELS, own->batch, own->batched * sizeof own->batch[0], NULL, 0)) {
+        dropped_batches++;
+        dropped_events += own->batched;
+    }
+    own->batched = 0;
+    flush_cycles += pmu_cycles() - begin;
+}
+
+static void put_totals(const struct kernel_total *list, unsigned count, bool wait) {
+    if (wait)
+        frame_send(MESSAGE_TYPE_TOTALS, list, count * sizeof *list, NULL, 0);
+    else
+        frame_offer(MESSAGE_TYPE_TOTALS, list, count * sizeof *list, NULL, 0);
+}
+
+/// Sends the totals that are not zero, as many to a frame as fit.
+static void send_totals(bool wait) {
+    struct kernel_total out[TOTALS_PER_FRAME];
+    unsigned count = 0;
+    for (unsigned i = 0; i < BOARD_CORES * PHASE_COUNT * KERNEL_COUNT; i++) {
+        unsigned core = i / (PHASE_COUNT * KERNEL_COUNT), phase = i / KERNEL_COUNT % PHASE_COUNT;
+        unsigned kernel = i % KERNEL_COUNT;
+        if (cores[core].totals[phase][kernel].count == 0)
+            continue;
+        out[count] = cores[core].totals[phase][kernel];
+        out[count].core = (uint8_t)core;
+        out[count].phase = (uint8_t)phase;
+        out[count].kernel = (uint8_t)kernel;
+        if (++count == TOTALS_PER_FRAME) {
+            put_totals(out, count, wait);
+            count = 0;
+        }
+    }
+    if (count != 0)
+        put_totals(out, count, wait);
+}
+
+void telemetry_send_totals(void) {
+    telemetry_flush();
+    send_totals(true);
+}
+
+void telemetry_step(enum phase phase, uint32_t step) {
+    telemetry_flush();
+    if (step % TOTALS_INTERVAL == TOTALS_INTERVAL - 1) {
+        uint64_t begin = pmu_cycles();
+        send_totals(false);
+        flush_cycles += pmu_cycles() - begin;
+    }
+    current_phase = phase;
+    current_step = step;
+}
+
+void telemetry_events(bool on) {
+    telemetry_flush();
+    events_on = on;
+}
+
+void telemetry_status(struct status *status) {
+    status->dropped_events = dropped_events;
+    status->dropped_batches = dropped_batches;
+    status->telemetry_cycles = flush_cycles;
+    status->telemetry_events = 0;
+    for (unsigned core = 0; core < BOARD_CORES; core++) {
+        status->telemetry_cycles += cores[core].samples * cycles_per_sample + cores[core].events * cycles_per_event;
+        status->telemetry_events += cores[core].events;
+    }
+}
+
+void telemetry_init(void) {
+    struct core_telemetry *own = &cores[core_number()];
+    struct pmu_sample sample = {0};
+    // The first round warms the caches: what counts is the second.
+    for (unsigned round = 0; round < 2; round++) {
+        uint64_t begin = pmu_cycles();
+        for (unsigned i = 0; i < CALIBRATION_RUNS; i++)
+            take_sample(&sample);
+        uint64_t middle = pmu_cycles();
+        for (unsigned i = 0; i < CALIBRATION_RUNS; i++) {
+            own->batched = 0;
+            record(KERNEL_STEP, NO_LAYER, 0, 0, &sample);
+        }
+        cycles_per_sample = (middle - begin) / CALIBRATION_RUNS;
+        cycles_per_event = (pmu_cycles() - middle) / CALIBRATION_RUNS;
+    }
+    memset(own, 0, sizeof *own);
+}
+
+#endif

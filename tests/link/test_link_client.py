@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The link: commands and answers, time-outs, what the sink sees, and failures of the transport."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from maxconsole.errors import BoardError, UserError
+from maxconsole.link.client import Link, RefusedError
+from maxconsole.link.frames import Counters, Decoder, Frame, Text, encode_frame
+from maxconsole.link.messages import News
+from maxconsole.schema import wire
+
+
+class Wire:
+    """A transport whose other end is the test."""
+
+    def __init__(self) -> None:
+        self.incoming: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
+        self.sent = bytearray()
+        self.closed = False
+        self.answer: wire.Reply | None = None
+
+    def read(self, timeout: float, /) -> bytes:
+        try:
+            got = self.incoming.get(timeout=timeout)
+        except queue.Empty:
+            return b""
+        if isinstance(got, Exception):
+            raise got
+        return got
+
+    def write(self, data: bytes, /) -> None:
+        self.sent += data
+        for item in Decoder().feed(data):
+            if isinstance(item, Frame) and self.answer is not None:
+                reply = wire.Reply(
+                    command=item.type,
+                    status=self.answer.status,
+                    command_seq=item.seq,
+                    value=self.answer.value,
+                    tail=self.answer.tail,
+                )
+                self.incoming.put(encode_frame(wire.MessageType.REPLY, 0, reply.pack()))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Record:
+    """A sink that keeps everything."""
+
+    def __init__(self) -> None:
+        self.news: list[News] = []
+        self.chunks = 0
+        self.arrived = threading.Event()
+
+    def accept(self, news: Sequence[News], counters: Counters, /) -> None:
+        self.news += news
+        self.chunks += 1
+        self.arrived.set()
+
+
+def reply(status: int = wire.ReplyStatus.OK, value: int = 0, tail: bytes = b"") -> wire.Reply:
+    return wire.Reply(command=0, status=status, command_seq=0, value=value, tail=tail)
+
+
+TOKEN = wire.Token(request=1, position=2, token=3, logprob=-0.25)
+
+
+@pytest.fixture
+def other_end() -> Wire:
+    return Wire()
+
+
+@pytest.fixture
+def sink() -> Record:
+    return Record()
+
+
+@pytest.fixture
+def link(other_end: Wire, sink: Record) -> Iterator[Link]:
+    link = Link(other_end, sink)
+    yield link
+    link.close()
+
+
+def test_a_command_gets_its_own_answer(link: Link, other_end: Wire) -> None:
+    other_end.answer = reply(value=77)
+    assert link.request(wire.Ping(nonce=77)).value == 77
+    sent = Decoder().feed(bytes(other_end.sent))
+    assert sent == [Frame(wire.MessageType.PING, 0, 0, wire.Ping(nonce=77).pack())]
+
+
+def test_a_command_without_payload_is_sent_by_its_type(link: Link, other_end: Wire) -> None:
+    other_end.answer = reply()
+    link.request(wire.MessageType.RESET_KV)
+    assert Decoder().feed(bytes(other_end.sent)) == [Frame(wire.MessageType.RESET_KV, 0, 0, b"")]
+
+
+def test_commands_are_numbered(link: Link, other_end: Wire) -> None:
+    link.send(wire.Ping(nonce=0))
+    link.send(wire.Ping(nonce=1))
+    seqs = [item.seq for item in Decoder().feed(bytes(other_end.sent)) if isinstance(item, Frame)]
+    assert seqs == [0, 1]
+
+
+def test_a_refusal_carries_the_boards_reason_without_control_bytes(link: Link, other_end: Wire) -> None:
+    other_end.answer = reply(wire.ReplyStatus.OUT_OF_RANGE, tail=b"window \x1b[31m too long")
+    with pytest.raises(RefusedError) as caught:
+        link.request(wire.Query(item=0))
+    assert caught.value.status == wire.ReplyStatus.OUT_OF_RANGE
+    assert str(caught.value) == "the board refused query: out of range: window \\x1b[31m too long"
+
+
+def test_a_status_from_a_newer_protocol_is_shown_as_a_number(link: Link, other_end: Wire) -> None:
+    other_end.answer = reply(99)
+    with pytest.raises(RefusedError, match="the board refused ping: 99"):
+        link.request(wire.Ping(nonce=0))
+
+
+def test_no_answer_is_a_board_error_that_says_what_to_do(link: Link) -> None:
+    with pytest.raises(BoardError, match=r"no answer to PING within 0\.05 s") as caught:
+        link.request(wire.Ping(nonce=0), timeout=0.05)
+    assert caught.value.hint
+
+
+def test_an_answer_to_another_command_is_not_taken(link: Link, other_end: Wire) -> None:
+    stray = wire.Reply(command=wire.MessageType.PING, status=0, command_seq=999, value=0)
+    other_end.incoming.put(encode_frame(wire.MessageType.REPLY, 0, stray.pack()))
+    with pytest.raises(BoardError, match="no answer"):
+        link.request(wire.Ping(nonce=0), timeout=0.1)
+
+
+def test_tokens_are_received_in_order_and_the_sink_sees_everything(link: Link, other_end: Wire, sink: Record) -> None:
+    batch = encode_frame(wire.MessageType.KERNELS, 1, bytes(wire.KernelEvent.SIZE))
+    other_end.incoming.put(encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack()) + batch + b"boot text\n")
+    assert link.receive(5) == TOKEN
+    assert link.receive(0) is None
+    assert sink.news == [TOKEN, Frame(wire.MessageType.KERNELS, 0, 1, bytes(64)), Text(b"boot text\n")]
+    assert sink.chunks == 1
+
+
+def test_malformed_and_unknown_frames_are_counted_and_left_out(link: Link, other_end: Wire, sink: Record) -> None:
+    stream = encode_frame(wire.MessageType.TOKEN, 0, b"short") + encode_frame(wire.MessageType.KERNELS, 1, bytes(65))
+    other_end.incoming.put(stream + encode_frame(50, 2, b"") + encode_frame(wire.MessageType.TOKEN, 3, TOKEN.pack()))
+    assert link.receive(5) == TOKEN
+    assert (link.counters.malformed_frames, link.counters.unknown_frames) == (2, 1)
+    assert sink.news == [TOKEN]
+
+
+def test_text_without_a_line_end_appears_after_a_while(link: Link, other_end: Wire, sink: Record) -> None:
+    other_end.incoming.put(b"login: ")
+    assert sink.arrived.wait(5)
+    assert sink.news == [Text(b"login: ")]
+
+
+def test_a_transport_that_fails_wakes_and_fails_everyone(link: Link, other_end: Wire) -> None:
+    other_end.incoming.put(encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack()))
+    threading.Timer(0.05, other_end.incoming.put, args=(BoardError("unplugged"),)).start()
+    start = time.monotonic()
+    with pytest.raises(BoardError, match="unplugged"):
+        link.request(wire.Ping(nonce=0), timeout=30)
+    assert time.monotonic() - start < 5
+    assert link.receive(1) == TOKEN
+    with pytest.raises(BoardError, match="unplugged"):
+        link.receive(1)
+    with pytest.raises(BoardError, match="unplugged"):
+        link.send(wire.Ping(nonce=0))
+
+
+def test_an_error_in_the_sink_is_not_swallowed(other_end: Wire) -> None:
+    class Broken:
+        def accept(self, news: Sequence[News], counters: Counters, /) -> None:
+            raise ZeroDivisionError
+
+    link = Link(other_end, Broken())
+    other_end.incoming.put(b"text\n")
+    with pytest.raises(ZeroDivisionError):
+        link.receive(5)
+    link.close()
+
+
+def test_the_capture_file_has_every_byte(other_end: Wire, sink: Record, tmp_path: Path) -> None:
+    path = tmp_path / "capture.bin"
+    link = Link(other_end, sink, capture=path)
+    stream = b"\xff\x00garbage" + encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack())
+    other_end.incoming.put(stream)
+    assert link.receive(5) == TOKEN
+    link.close()
+    link.close()
+    assert path.read_bytes() == stream
+    assert other_end.closed
+
+
+def test_a_capture_that_cannot_be_written_is_a_plain_error(other_end: Wire, sink: Record, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot write the capture"):
+        Link(other_end, sink, capture=tmp_path / "missing" / "capture.bin")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this host")
+def test_a_full_disk_is_reported(other_end: Wire, sink: Record) -> None:
+    link = Link(other_end, sink, capture=Path("/dev/full"))
+    other_end.incoming.put(bytes(1 << 20))
+    with pytest.raises(UserError, match="No space left"):
+        link.receive(5)
