@@ -5,9 +5,10 @@
 
 #include "arch/cpu.h"
 
-#define FOR_EACH_LINE(operation, base, bytes)                                                                    \
-    for (uintptr_t at_ = (uintptr_t)(base) & ~(uintptr_t)(CACHE_LINE - 1), end_ = (uintptr_t)(base) + (bytes);   \
-         at_ < end_; at_ += CACHE_LINE)                                                                          \
+#define FOR_EACH_LINE(operation, base, bytes)                                                                \
+    for (uintptr_t at_ = (uintptr_t)(base) & ~(uintptr_t)(CACHE_LINE - 1),                                   \
+                   end_ = (uintptr_t)(base) + (bytes);                                                       \
+         at_ < end_; at_ += CACHE_LINE)                                                                      \
     __asm__ volatile("dc " #operation ", %0" ::"r"(at_) : "memory")
 
 void cache_clean(const void *base, size_t bytes) {

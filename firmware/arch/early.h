@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs before the MMU is on, when all data accesses are Device accesses: start.S and arch/early_*.c, which are
-// compiled with -mstrict-align -mgeneral-regs-only. Nothing else may be called from there.
+// What runs before the MMU is on, when all data accesses are Device accesses: start.S and arch/early_*.c,
+// which are compiled with -mstrict-align -mgeneral-regs-only. Nothing else may be called from there.
 #pragma once
 
-// SCTLR_EL1: the bits that are res1; then MMU, data cache, SP alignment check, instruction cache, write implies
-// execute-never.
+// SCTLR_EL1: the bits that are res1; then MMU, data cache, SP alignment check, instruction cache, write
+// implies execute-never.
 #define SCTLR_OFF 0x30d00800
 #define SCTLR_ON  (SCTLR_OFF | 1 << 0 | 1 << 2 | 1 << 3 | 1 << 12 | 1 << 19)
 
 // MAIR_EL1, by attribute index: 0 Device-nGnRE, 1 Normal write-back, 2 Normal non-cacheable.
 #define MAIR_VALUE 0x44ff04
 
-// TCR_EL1: 39-bit addresses by TTBR0 alone, 4 KiB granule, walks inner shareable through write-back caches, 40-bit physical.
+// TCR_EL1: 39-bit addresses by TTBR0 alone, 4 KiB granule, walks inner shareable through write-back caches,
+// 40-bit physical.
 #define TCR_VALUE (25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32)
 
 #ifndef __ASSEMBLER__

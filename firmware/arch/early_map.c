@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page tables from a list of regions: 2 MiB blocks where a region covers one, 4 KiB pages elsewhere, addresses unchanged.
-// Runs once, before the MMU is on. Arm ARM D8.3 (VMSAv8-64 descriptors).
+// Page tables from a list of regions: 2 MiB blocks where a region covers one, 4 KiB pages elsewhere,
+// addresses unchanged. Runs once, before the MMU is on. Arm ARM D8.3 (VMSAv8-64 descriptors).
 
 #include <stddef.h>
 
@@ -95,12 +95,12 @@ static void add(const char *name, uint64_t base, uint64_t end, enum region_kind 
     region->kind = kind;
 }
 
-static uint64_t address(const uint8_t *symbol) { return (uint64_t)(uintptr_t)symbol; }
+static uint64_t address(const uint8_t *symbol) {
+    return (uint64_t)(uintptr_t)symbol;
+}
 
 uint64_t *early_map(void) {
-    static const struct {
-        uint64_t base, bytes;
-    } devices[] = BOARD_DEVICE_REGIONS;
+    static const struct { uint64_t base, bytes; } devices[] = BOARD_DEVICE_REGIONS;
 
     add("text", address(__text_start), address(__text_end), REGION_CODE);
     add("rodata", address(__rodata_start), address(__rodata_end), REGION_READ_ONLY);
@@ -109,7 +109,8 @@ uint64_t *early_map(void) {
     // One guard page, which stays unmapped, and one stack for each core.
     uint64_t stride = address(__stack_top) - address(__stack_guard);
     for (unsigned core = 0; core < BOARD_CORES; core++)
-        add("stack", address(__stack_bottom) + core * stride, address(__stack_top) + core * stride, REGION_DATA);
+        add("stack", address(__stack_bottom) + core * stride, address(__stack_top) + core * stride,
+            REGION_DATA);
     // The console has put the weights there before the first instruction; nobody writes them any more.
     add("weight_pool", address(__weight_pool_start), address(__weight_pool_end), REGION_READ_ONLY);
     add("activation_pool", address(__activation_pool_start), address(__activation_pool_end), REGION_DATA);

@@ -8,7 +8,7 @@
 #include "arch/format.h"
 
 _Noreturn void exception_report(const struct exception_frame *frame);
-_Noreturn void exception_report_failed(uint64_t esr, uint64_t elr, uint64_t far);
+_Noreturn void exception_report_failed(const struct exception_frame *frame);
 
 #define PANIC_TEXT_BYTES 192
 
@@ -25,14 +25,11 @@ void fault_sink_add(fault_sink *sink) {
     panic("more than %d fault sinks", FAULT_SINKS);
 }
 
-static bool is_panic(const struct exception_frame *frame) {
-    return frame->esr >> 26 == 0x3c && (frame->esr & 0xffff) == PANIC_BRK;
-}
-
 /// Called by vectors.S on the exception stack.
 void exception_report(const struct exception_frame *frame) {
     char text[PANIC_TEXT_BYTES];
-    struct fault_report report = {.kind = FAULT_KIND_EXCEPTION, .core = core_number(), .frame = frame, .text = text};
+    struct fault_report report = {
+        .kind = FAULT_KIND_EXCEPTION, .core = core_number(), .frame = frame, .text = text};
     if (is_panic(frame)) {
         report.kind = FAULT_KIND_PANIC;
         report.text = panic_text;
@@ -46,18 +43,17 @@ void exception_report(const struct exception_frame *frame) {
     park();
 }
 
-/// Called by vectors.S when exception_report faulted: skips the sink that did, and whatever came after it.
-void exception_report_failed(uint64_t esr, uint64_t elr, uint64_t far) {
+/// Called by vectors.S when a sink of exception_report faulted. The first sink, the UART, gets one more
+/// chance.
+void exception_report_failed(const struct exception_frame *frame) {
     static bool tried;
-    if (!tried) {
+    if (!tried && sinks[0] != NULL) {
         tried = true;
-        struct exception_frame frame = {.elr = elr, .esr = esr, .far = far};
         struct fault_report report = {.kind = FAULT_KIND_EXCEPTION,
                                       .core = core_number(),
-                                      .frame = &frame,
-                                      .text = "fault inside the fault report"};
-        if (sinks[0] != NULL)
-            sinks[0](&report);
+                                      .frame = frame,
+                                      .text = "the report of a fault faulted itself"};
+        sinks[0](&report);
     }
     park();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when the processor, or the firmware itself, gives up: registers are saved on a stack of their own, a
-// report goes to every sink, and the core parks.
+// What happens when the processor, or the firmware itself, gives up: registers are saved on a stack of their
+// own, a report goes to every sink, and the core parks.
 #pragma once
 
 // Offsets in struct exception_frame, for vectors.S.
@@ -12,11 +12,12 @@
 #define FRAME_FAR   280
 #define FRAME_BYTES 288
 
-#define EXCEPTION_STACK_SHIFT 13 // 8 KiB for each core
-#define PANIC_BRK 0x4d58 // immediate of the BRK by which panic() enters the exception path
+#define EXCEPTION_STACK_SHIFT 13     // 8 KiB for each core
+#define PANIC_BRK             0x4d58 // immediate of the BRK by which panic() enters the exception path
 
 #ifndef __ASSEMBLER__
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,25 +39,30 @@ struct fault_report {
     unsigned core;
     const struct exception_frame *frame;
     unsigned backtrace_count;
-    uint64_t backtrace[BACKTRACE_MAX]; // program counters, innermost first; all but the first are return addresses
+    uint64_t backtrace[BACKTRACE_MAX]; // innermost first; all but the first are return addresses
     const char *text;                  // what happened, in words
 };
 
 typedef void fault_sink(const struct fault_report *report);
 
-/// Adds a place where reports go; at most FAULT_SINKS, in the order of adding. A sink must not return to other code than
-/// its caller's and must cope with whatever state the fault left behind.
+/// Adds a place where reports go; at most FAULT_SINKS, in the order of adding. A sink must not return to
+/// other code than its caller's and must cope with whatever state the fault left behind.
 #define FAULT_SINKS 2
 void fault_sink_add(fault_sink *sink);
 
 /// Reports a broken assumption of the firmware and parks. Formats as log_text does.
 _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/// True when the frame is that of panic().
+static inline bool is_panic(const struct exception_frame *frame) {
+    return frame->esr >> 26 == 0x3c && (frame->esr & 0xffff) == PANIC_BRK;
+}
+
 /// "Data abort, same level: translation fault, level 3 (write)". `text` is always terminated.
 void exception_describe(uint64_t esr, char *text, size_t room);
 
-/// Program counters of `frame`'s call chain: the interrupted instruction, its caller, and so on. Follows frame records
-/// only inside the core's own stack, upwards, and only to code.
+/// Program counters of `frame`'s call chain: the interrupted instruction, its caller, and so on. Follows
+/// frame records only inside the core's own stack, upwards, and only to code.
 unsigned backtrace(const struct exception_frame *frame, unsigned core, uint64_t *out, unsigned room);
 
 #endif

@@ -31,8 +31,8 @@ struct conversion {
     unsigned longs; // number of `l`; `z` counts as two
 };
 
-static void put_number(struct output *out, const struct conversion *how, uint64_t value, unsigned base, bool minus,
-                       bool upper) {
+static void put_number(struct output *out, const struct conversion *how, uint64_t value, unsigned base,
+                       bool minus, bool upper) {
     const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     char text[24];
     size_t at = sizeof text;

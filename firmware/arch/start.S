@@ -44,8 +44,8 @@ _start:
         mov     sp, x9
         isb
 
-        // Memory that is written before the caches are on must not lie in them: a dirty line of whoever ran before would
-        // land on top later.
+        // Memory that is written before the caches are on, or behind them, must not lie in them: a dirty line of whoever ran
+        // before would land on top later.
         adrp    x0, __bss_start
         add     x0, x0, :lo12:__bss_start
         adrp    x1, __bss_end
@@ -55,6 +55,11 @@ _start:
         add     x0, x0, :lo12:__stack_bottom
         adrp    x1, __stack_top
         add     x1, x1, :lo12:__stack_top
+        bl      flush_range
+        adrp    x0, __rtt_start         // mapped non-cacheable
+        add     x0, x0, :lo12:__rtt_start
+        adrp    x1, __rtt_end
+        add     x1, x1, :lo12:__rtt_end
         bl      flush_range
         adrp    x0, __bss_start
         add     x0, x0, :lo12:__bss_start
@@ -93,6 +98,7 @@ endfunc flush_range
 func leave_el2
         mov     x9, #1 << 31            // HCR_EL2.RW: EL1 is AArch64
         msr     hcr_el2, x9
+        isb                             // E2H is clear: the registers below have their plain layout
         mov     x9, #3                  // CNTHCTL_EL2: EL1 may use the physical timer
         msr     cnthctl_el2, x9
         msr     cntvoff_el2, xzr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four functions that the compiler expects of a freestanding environment. Unaligned pointers are fine, on normal
-// memory and with the MMU on; never use them on device registers.
+// The four functions that the compiler expects of a freestanding environment. Unaligned pointers are fine, on
+// normal memory and with the MMU on; never use them on device registers.
 #pragma once
 
 #include <stddef.h>

@@ -26,12 +26,10 @@ exception_vectors:
         .rept 8                         // from EL0: nothing runs there
         vector  exception_save
         .endr
-        .balign 128
-        .if . - exception_vectors != 2048
-        .error "the vector table does not fit"
-        .endif
+        .org    exception_vectors + 2048        // an error if an entry has outgrown its 128 bytes
 
-func exception_save
+// Makes an exception_frame on the stack and goes to \handler with its address. Never returns.
+.macro save_frame handler
         sub     sp, sp, #FRAME_BYTES
         stp     x0, x1, [sp, #FRAME_X]
         stp     x2, x3, [sp, #FRAME_X + 16]
@@ -59,17 +57,17 @@ func exception_save
         mov     x29, xzr                // a debugger's walk of the report's own frames ends here
         mov     x30, xzr
         mov     x0, sp
-        b       exception_report
+        b       \handler
+.endm
+
+func exception_save
+        save_frame exception_report
 endfunc exception_save
 
-// The report itself failed: start the exception stack afresh and say so with as little as possible.
+// The report itself failed: starts the exception stack afresh. That costs x9, x10 and x30 of what is reported.
 func exception_again
         bl      exception_stack_reset
-        mov     x29, xzr
-        mrs     x0, esr_el1
-        mrs     x1, elr_el1
-        mrs     x2, far_el1
-        b       exception_report_failed
+        save_frame exception_report_failed
 endfunc exception_again
 
 // Puts SP_EL1 at the top of the calling core's exception stack. Called in EL1h, without a stack.

@@ -21,7 +21,6 @@ static void put_text(char *field, size_t room, const char *text) {
 }
 
 static void report_hello(void) {
-    static const uint8_t build_id[sizeof(((struct hello *)0)->build_id)] = BUILD_ID;
     struct hello hello = {
         .protocol = PROTOCOL_VERSION,
         .schema_hash = SCHEMA_HASH,
@@ -34,7 +33,7 @@ static void report_hello(void) {
     };
     if (BOARD_MODELLED)
         hello.flags |= HELLO_FLAG_MODELLED;
-    memcpy(hello.build_id, build_id, sizeof build_id);
+    memcpy(hello.build_id, BUILD_ID, sizeof hello.build_id);
     pmu_events(hello.counter_events);
     put_text(hello.board, sizeof hello.board, BOARD_NAME);
     const struct image_header *model = engine_model();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command loop. Every command is answered by exactly one REPLY, whatever else it causes; bytes that are not a frame
-// are counted and skipped.
+// The command loop. Every command is answered by exactly one REPLY, whatever else it causes; bytes that are
+// not a frame are counted and skipped.
 #include "engine/serve.h"
 
 #include "arch/mmu.h"
@@ -16,7 +16,11 @@
 #include "link/request.h"
 #include "link/telemetry.h"
 
-#define POLL_MICROSECONDS 1000
+// How long to sleep between looks at the ring. After a while without commands longer: a wake-up of the
+// emulated core costs its host some 100 us.
+#define POLL_MICROSECONDS      1000
+#define POLL_IDLE_MICROSECONDS 8000
+#define POLLS_BEFORE_IDLE      100
 
 /// What a command comes to.
 struct answer {
@@ -97,7 +101,8 @@ static struct answer ping(const struct frame *frame) {
 static struct answer cancel(const struct frame *frame) {
     struct cancel command;
     memcpy(&command, frame->payload, sizeof command);
-    return request_cancel(command.request) ? ok : answer(REPLY_STATUS_BAD_VALUE, "that request is not running");
+    return request_cancel(command.request) ? ok
+                                           : answer(REPLY_STATUS_BAD_VALUE, "that request is not running");
 }
 
 static struct answer logits_next(const struct frame *frame) {
@@ -165,9 +170,11 @@ static void handle(const struct frame *frame) {
 
 void serve(void) {
     struct frame frame;
-    for (;;) {
-        while (frame_receive(&frame))
+    for (unsigned polls = 0;; polls++) {
+        while (frame_receive(&frame)) {
             handle(&frame);
-        idle(POLL_MICROSECONDS);
+            polls = 0;
+        }
+        idle(polls < POLLS_BEFORE_IDLE ? POLL_MICROSECONDS : POLL_IDLE_MICROSECONDS);
     }
 }

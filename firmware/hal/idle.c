@@ -5,13 +5,11 @@
 #include "board_config.h"
 #include "hal/gic.h"
 
-#define VIRTUAL_TIMER 27 // its private peripheral interrupt, fixed by the Arm base system architecture
-
 #define TIMER_ON 1 // CNTV_CTL_EL0.ENABLE, interrupt not masked
 
 void idle_init(void) {
     sysreg_write(cntv_ctl_el0, 0);
-    gic_wake_by(VIRTUAL_TIMER);
+    gic_wake_by(BOARD_TIMER_INTERRUPT);
 }
 
 void idle(uint32_t microseconds) {

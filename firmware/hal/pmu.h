@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cycle and event counters of the calling core. One interface, two sources: the core's own PMU
-// (hal/pmu_registers.c), or the virtual board's timing model behind its device page (hal/pmu_page.c).
+// (hal/generic/pmu_registers.c), or the virtual board's timing model behind its device page
+// (hal/virt/pmu_page.c).
 #pragma once
 
 #include <stdbool.h>
@@ -33,7 +34,7 @@ uint64_t pmu_cycles(void);
 /// Events behind pmu_sample.counters, as PMU event numbers.
 void pmu_events(uint16_t events[COUNTERS]);
 
-/// Counts L1D accesses and refills that fall into `base`..`base + bytes` apart, from now on. Only the virtual board
-/// can; elsewhere both counts stay 0.
+/// Counts L1D accesses and refills that fall into `base`..`base + bytes` apart, from now on. Only the virtual
+/// board can; elsewhere both counts stay 0.
 void pmu_watch(const void *base, size_t bytes);
 void pmu_watch_read(uint64_t *accesses, uint64_t *refills);

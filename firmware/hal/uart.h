@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The debug UART: early log and the report of a fault. Output only; lost when nobody takes it, never waited for long.
+// The debug UART: early log and the report of a fault. Output only; lost when nobody takes it, never waited
+// for long.
 #pragma once
 
 /// Enables the transmitter and makes the UART the first place for fault reports.

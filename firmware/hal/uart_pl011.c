@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arm PL011 (DDI0183), polled. The divisors are left as the boot code set them.
+// Arm PL011 (DDI0183), polled.
 #include "hal/uart.h"
 
 #include <stdarg.h>
@@ -13,7 +13,9 @@ struct pl011 {
     uint32_t data;
     uint32_t reserved0[5];
     uint32_t flags;
-    uint32_t reserved1[4];
+    uint32_t reserved1[2];
+    uint32_t divisor_integer;
+    uint32_t divisor_fraction; // in 64ths
     uint32_t line_control;
     uint32_t control;
     uint32_t reserved2;
@@ -34,7 +36,14 @@ static volatile struct pl011 *const uart = (volatile struct pl011 *)BOARD_UART_B
 static void report(const struct fault_report *fault);
 
 void uart_init(void) {
+    uart->control = 0;
     uart->interrupt_mask = 0;
+#if BOARD_UART_CLOCK_HZ // otherwise boot code has set the rate
+    uint32_t divisor =
+        (uint32_t)((UINT64_C(4) * BOARD_UART_CLOCK_HZ + BOARD_UART_BAUD / 2) / BOARD_UART_BAUD);
+    uart->divisor_integer = divisor / 64;
+    uart->divisor_fraction = divisor % 64;
+#endif
     uart->line_control = WORD_8_FIFO;
     uart->control = UART_ENABLE | TRANSMIT_ENABLE;
     fault_sink_add(report);
@@ -66,12 +75,13 @@ void uart_printf(const char *format, ...) {
 
 static void report(const struct fault_report *fault) {
     const struct exception_frame *frame = fault->frame;
-    uart_printf("\n*** %s on core %u: %s\n", fault->kind == FAULT_KIND_PANIC ? "panic" : "exception", fault->core,
-                fault->text);
+    uart_printf("\n*** %s on core %u: %s\n", fault->kind == FAULT_KIND_PANIC ? "panic" : "exception",
+                fault->core, fault->text);
     uart_printf("    elr %016lx  esr %08lx  far %016lx\n", frame->elr, frame->esr, frame->far);
     uart_printf("    sp  %016lx  spsr %08lx\n", frame->sp, frame->spsr);
     for (unsigned i = 0; i < 31; i++)
-        uart_printf("%sx%-2u %016lx%s", i % 4 ? "  " : "    ", i, frame->x[i], i % 4 == 3 || i == 30 ? "\n" : "");
+        uart_printf("%sx%-2u %016lx%s", i % 4 ? "  " : "    ", i, frame->x[i],
+                    i % 4 == 3 || i == 30 ? "\n" : "");
     uart_write("    backtrace");
     for (unsigned i = 0; i < fault->backtrace_count; i++)
         uart_printf(" %lx", fault->backtrace[i]);

@@ -20,6 +20,8 @@
 #define ROUND_MAGIC      12582912.0f
 #define ROUND_MAGIC_BITS 0x4b400000
 
+#define INFINITY_BITS 0x7f800000u
+
 #define LOG2_E 0x1.715476p+0f
 
 static inline uint32_t float_bits(float x) { return (union {float value; uint32_t bits;}){.value = x}.bits; }
@@ -41,4 +43,14 @@ static inline float exp2_negative(float a) {
     p = p * f + 1.0f;
     // The shift drops the bits of ROUND_MAGIC: 0x4b400000 << 23 is 0 in 32 bits.
     return float_from_bits(float_bits(p) - (float_bits(shifted) << 23));
+}
+
+/// An integer that orders like the float: negative ones are mirrored. -0 comes below +0, a NaN beyond infinity.
+static inline int32_t ordered_float(float x) {
+    int32_t bits = (int32_t)float_bits(x);
+    return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
+static inline float float_from_ordered(int32_t key) {
+    return float_from_bits((uint32_t)(key < 0 ? key ^ 0x7fffffff : key));
 }

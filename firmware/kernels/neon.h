@@ -43,3 +43,11 @@ ALWAYS_INLINE int8x16_t quantize_f32x16(float32x4_t x0, float32x4_t x1, float32x
     int16x8_t h23 = vqmovn_high_s32(h2, round_f32x4(vmulq_f32(x3, factor)));
     return vmaxq_s8(vqmovn_high_s16(vqmovn_s16(h01), h23), vdupq_n_s8(-127));
 }
+
+/// ordered_float() per lane: maxima by SMAX, which is cheaper than FMAX where floating point is emulated and no slower
+/// on silicon.
+ALWAYS_INLINE int32x4_t ordered_f32x4(float32x4_t x) {
+    int32x4_t bits = vreinterpretq_s32_f32(x);
+    uint32x4_t mirror = vshrq_n_u32(vreinterpretq_u32_s32(vshrq_n_s32(bits, 31)), 1);
+    return veorq_s32(bits, vreinterpretq_s32_u32(mirror));
+}

@@ -5,8 +5,6 @@
 #include "kernels/activations.h"
 #include "kernels/neon.h"
 
-#define INFINITY_BITS 0x7f800000u
-
 // Bits of the largest magnitude of a group.
 static uint32_t group_magnitude(const float *x) {
     uint32x4_t top = vdupq_n_u32(0);

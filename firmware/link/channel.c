@@ -39,15 +39,21 @@ void channel_init(void) {
     fault_sink_add(report_fault);
 }
 
-void send_hello(const struct hello *hello) { SEND(MESSAGE_TYPE_HELLO, hello); }
+void send_hello(const struct hello *hello) {
+    SEND(MESSAGE_TYPE_HELLO, hello);
+}
 
 void send_pools(const struct pool *list, unsigned count) {
     frame_send(MESSAGE_TYPE_POOLS, list, count * sizeof *list, NULL, 0);
 }
 
-void send_kv_state(const struct kv_state *state) { SEND(MESSAGE_TYPE_KV_STATE, state); }
+void send_kv_state(const struct kv_state *state) {
+    SEND(MESSAGE_TYPE_KV_STATE, state);
+}
 
-void send_status(const struct status *status) { SEND(MESSAGE_TYPE_STATUS, status); }
+void send_status(const struct status *status) {
+    SEND(MESSAGE_TYPE_STATUS, status);
+}
 
 void send_token(uint32_t request, uint32_t position, uint32_t token, float logprob) {
     struct token message = {.request = request, .position = position, .token = token, .logprob = logprob};

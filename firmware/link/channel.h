@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to the console, one function each, and the commands that arrive from it. Everything here waits for room
-// in the ring and is never dropped; only KERNELS batches (link/telemetry.h) may be.
+// Messages to the console, one function each, and the commands that arrive from it. Everything here waits for
+// room in the ring and is never dropped; only KERNELS batches (link/telemetry.h) may be.
 #pragma once
 
 #include <stdbool.h>
@@ -33,6 +33,6 @@ void send_reply(enum message_type command, uint16_t command_seq, enum reply_stat
 #define LOG_TEXT_MAX 512
 void log_text(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// True once the console has cancelled `request`. Handles whatever else has arrived meanwhile (link/request.h); costs two
-/// loads when nothing has.
+/// True once the console has cancelled `request`. Handles whatever else has arrived meanwhile
+/// (link/request.h); costs two loads when nothing has.
 bool cancel_requested(uint32_t request);

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consistent overhead byte stuffing (Cheshire and Baker, 1999): a code byte says how far the next zero is.
+// Consistent overhead byte stuffing (S. Cheshire, M. Baker, IEEE/ACM ToN 7(2), 1999): every zero is replaced
+// by the distance to the next one, and a byte in front says where the first is.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "link/rtt.h"
+// One byte more, and another for every 254.
+#define COBS_ENCODED_MAX(bytes) ((bytes) + (bytes) / 254 + 1)
+// What cobs_encode may read behind the data and write behind the result.
+#define COBS_PADDING 16
 
-/// Encodes straight into the ring, in as many pieces as the caller has.
-struct cobs_encoder {
-    struct rtt_writer *out;
-    uint32_t code_at; // where the open block's code byte goes
-    uint8_t code;
-};
-
-void cobs_begin(struct cobs_encoder *encoder, struct rtt_writer *out);
-void cobs_put(struct cobs_encoder *encoder, const void *data, size_t bytes);
-void cobs_end(struct cobs_encoder *encoder);
+/// Encodes `bytes` of `data` and returns the length of the result, which holds no zero.
+/// `data` must be followed by COBS_PADDING zeros; `out` needs COBS_ENCODED_MAX(bytes) + COBS_PADDING bytes.
+size_t cobs_encode(uint8_t *out, const uint8_t *data, size_t bytes);
 
 /// Decodes `bytes` of `data`, which hold no zero, in place. Returns the decoded length, or COBS_BAD.
 #define COBS_BAD SIZE_MAX

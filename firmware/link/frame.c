@@ -15,63 +15,64 @@ static uint32_t bad_count;
 
 #define WAIT_MICROSECONDS 500
 
-/// What a frame is made of.
-struct parts {
-    enum message_type type;
-    const void *head, *tail;
-    size_t head_bytes, tail_bytes;
-};
+// The frame being sent. Built in cached memory and copied, because the ring is not cached: there, every byte
+// stored out of line would be a bus access of its own.
+static uint8_t plain[FRAME_MAX_BYTES + COBS_PADDING] __attribute__((aligned(16)));
+static uint8_t stuffed[1 + COBS_ENCODED_MAX(FRAME_MAX_BYTES) + COBS_PADDING] __attribute__((aligned(16)));
 
-static bool reserve(struct rtt_writer *writer, const struct parts *parts) {
-    size_t bytes = sizeof(struct frame_header) + parts->head_bytes + parts->tail_bytes + FRAME_CRC_BYTES;
-    if (bytes > FRAME_MAX_BYTES)
-        panic("message %u has %lu bytes", parts->type, bytes);
-    return rtt_reserve(writer, FRAME_ENCODED(bytes) + 2);
+/// Room that a frame with this payload may need.
+static size_t room_for(size_t payload_bytes) {
+    if (payload_bytes > FRAME_PAYLOAD_MAX)
+        panic("a message of %lu bytes", payload_bytes);
+    return COBS_ENCODED_MAX(sizeof(struct frame_header) + payload_bytes + FRAME_CRC_BYTES) + 2;
 }
 
-static void encode(struct rtt_writer *writer, const struct parts *parts, uint16_t seq) {
-    struct frame_header header = {.type = (uint8_t)parts->type, .core = (uint8_t)core_number(), .seq = seq};
-    uint32_t start = writer->at;
-    uint32_t crc = crc32(0, &header, sizeof header);
-    crc = crc32(crc, parts->head, parts->head_bytes);
-    crc = crc32(crc, parts->tail, parts->tail_bytes);
+static void send(uint16_t seq, enum message_type type, const void *head, size_t head_bytes, const void *tail,
+                 size_t tail_bytes) {
+    struct frame_header header = {.type = (uint8_t)type, .core = (uint8_t)core_number(), .seq = seq};
+    size_t bytes = sizeof header;
+    memcpy(plain, &header, sizeof header);
+    memcpy(plain + bytes, head, head_bytes);
+    bytes += head_bytes;
+    memcpy(plain + bytes, tail, tail_bytes);
+    bytes += tail_bytes;
+    uint32_t crc = crc32(0, plain, bytes);
+    memcpy(plain + bytes, &crc, sizeof crc);
+    bytes += sizeof crc;
+    memset(plain + bytes, 0, COBS_PADDING);
 
-    struct cobs_encoder encoder;
-    rtt_put(writer, 0);
-    cobs_begin(&encoder, writer);
-    cobs_put(&encoder, &header, sizeof header);
-    cobs_put(&encoder, parts->head, parts->head_bytes);
-    cobs_put(&encoder, parts->tail, parts->tail_bytes);
-    cobs_put(&encoder, &crc, sizeof crc);
-    cobs_end(&encoder);
-    rtt_put(writer, 0);
-    rtt_publish(writer);
-    bytes_sent += (writer->at >= start ? 0 : writer->size) + writer->at - start;
+    size_t encoded_bytes = cobs_encode(stuffed + 1, plain, bytes);
+    stuffed[0] = stuffed[1 + encoded_bytes] = 0;
+    rtt_send(stuffed, encoded_bytes + 2);
+    bytes_sent += encoded_bytes + 2;
 }
 
-void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail, size_t tail_bytes) {
-    struct parts parts = {type, head, tail, head_bytes, tail_bytes};
-    struct rtt_writer writer;
-    while (!reserve(&writer, &parts))
+void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail,
+                size_t tail_bytes) {
+    size_t room = room_for(head_bytes + tail_bytes);
+    while (rtt_room() < room)
         idle(WAIT_MICROSECONDS);
-    encode(&writer, &parts, next_seq++);
+    send(next_seq++, type, head, head_bytes, tail, tail_bytes);
 }
 
-bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail, size_t tail_bytes) {
-    struct parts parts = {type, head, tail, head_bytes, tail_bytes};
-    struct rtt_writer writer;
+bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail,
+                 size_t tail_bytes) {
     uint16_t seq = next_seq++;
-    if (!reserve(&writer, &parts))
+    if (rtt_room() < room_for(head_bytes + tail_bytes))
         return false;
-    encode(&writer, &parts, seq);
+    send(seq, type, head, head_bytes, tail, tail_bytes);
     return true;
 }
 
-uint64_t frame_bytes_sent(void) { return bytes_sent; }
-uint32_t frame_bad_count(void) { return bad_count; }
+uint64_t frame_bytes_sent(void) {
+    return bytes_sent;
+}
+uint32_t frame_bad_count(void) {
+    return bad_count;
+}
 
 // The frame being collected, and bytes received but not looked at yet.
-static uint8_t encoded[FRAME_ENCODED(FRAME_MAX_BYTES)] __attribute__((aligned(8)));
+static uint8_t encoded[COBS_ENCODED_MAX(FRAME_MAX_BYTES)] __attribute__((aligned(8)));
 static size_t encoded_bytes;
 static bool too_long;
 static uint8_t received[256];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames: 0x00, COBS of {header, payload, CRC-32 of both}, 0x00. The zero in front ends whatever log text came before.
+// Frames: 0x00, COBS of {header, payload, CRC-32 of both}, 0x00. The zero in front ends whatever log text
+// came before.
 #pragma once
 
 #include <stdbool.h>
@@ -10,16 +11,15 @@
 
 #define FRAME_CRC_BYTES   4u
 #define FRAME_PAYLOAD_MAX (FRAME_MAX_BYTES - sizeof(struct frame_header) - FRAME_CRC_BYTES)
-// COBS adds one byte, and one more for every 254.
-#define FRAME_ENCODED(bytes) ((bytes) + (bytes) / 254 + 1)
-
-/// Puts a frame whose payload is `head` then `tail` (at most FRAME_PAYLOAD_MAX together) into the ring, encoding it there.
+/// Puts a frame whose payload is `head` then `tail` (at most FRAME_PAYLOAD_MAX together) into the ring.
 /// Sleeps until the host has made room. Core 0 only.
-void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail, size_t tail_bytes);
+void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail,
+                size_t tail_bytes);
 
-/// The same without waiting: false when there is no room. The sequence number is used up all the same, so that the console
-/// sees the gap.
-bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail, size_t tail_bytes);
+/// The same without waiting: false when there is no room. The sequence number is used up all the same, so
+/// that the console sees the gap.
+bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail,
+                 size_t tail_bytes);
 
 /// Bytes put into the ring since boot.
 uint64_t frame_bytes_sent(void);
@@ -32,7 +32,8 @@ struct frame {
     const uint8_t *payload;
 };
 
-/// Takes the next whole frame that has arrived; false when there is none yet. Damaged ones are counted and skipped.
+/// Takes the next whole frame that has arrived; false when there is none yet. Damaged ones are counted and
+/// skipped.
 bool frame_receive(struct frame *frame);
 
 /// Frames from the console that were too long, not COBS, or failed the CRC.

@@ -28,7 +28,9 @@ bool request_end(void) {
     return running.accepted;
 }
 
-bool request_running(void) { return running.handler != NULL; }
+bool request_running(void) {
+    return running.handler != NULL;
+}
 
 bool request_cancel(uint32_t request) {
     if (!request_running() || request != running.request)

@@ -2,6 +2,7 @@
 #include "link/rtt.h"
 
 #include "arch/cpu.h"
+#include "arch/string.h"
 
 #define IN_RTT __attribute__((section(".rtt"), aligned(CACHE_LINE)))
 
@@ -38,21 +39,26 @@ void rtt_init(void) {
     barrier_store();
 }
 
-bool rtt_reserve(struct rtt_writer *writer, size_t bytes) {
+size_t rtt_room(void) {
     uint32_t write = up->write, read = up->read;
     if (read >= sizeof up_buffer)
-        return false; // the host wrote nonsense: wait until it has mended it
+        return 0; // the host wrote nonsense: wait until it has mended it
     uint32_t used = write >= read ? write - read : write + (uint32_t)sizeof up_buffer - read;
-    if (bytes > sizeof up_buffer - 1 - used)
-        return false;
-    barrier_full(); // the host's reads of the old bytes are over before new ones are stored
-    *writer = (struct rtt_writer){.buffer = up_buffer, .size = sizeof up_buffer, .at = write};
-    return true;
+    return sizeof up_buffer - 1 - used;
 }
 
-void rtt_publish(const struct rtt_writer *writer) {
+bool rtt_send(const void *data, size_t bytes) {
+    if (bytes > rtt_room())
+        return false;
+    barrier_full(); // the host has read the old bytes before new ones are stored
+    size_t write = up->write, to_end = sizeof up_buffer - write;
+    size_t first = bytes < to_end ? bytes : to_end;
+    memcpy(up_buffer + write, data, first);
+    memcpy(up_buffer, (const uint8_t *)data + first, bytes - first);
     barrier_store(); // bytes before the index that makes them visible
-    up->write = writer->at;
+    write += bytes;
+    up->write = (uint32_t)(write < sizeof up_buffer ? write : write - sizeof up_buffer);
+    return true;
 }
 
 size_t rtt_receive(uint8_t *out, size_t room) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two byte rings in uncached memory that a debug probe, or the virtual board's host, reads and writes while the core runs.
-// The control block has SEGGER's RTT layout for 64-bit targets; the console finds it by its symbol.
+// Two byte rings in uncached memory that a debug probe, or the virtual board's host, reads and writes while
+// the core runs. The control block has SEGGER's RTT layout for 64-bit targets; the console finds it by its
+// symbol.
 #pragma once
 
 #include <stdbool.h>
@@ -25,29 +26,18 @@ struct rtt_control_block {
     struct rtt_ring up;   // to the host
     struct rtt_ring down; // from the host
 };
-_Static_assert(sizeof(struct rtt_ring) == 32 && offsetof(struct rtt_control_block, up) == 24, "SEGGER's layout");
+_Static_assert(sizeof(struct rtt_ring) == 32 && offsetof(struct rtt_control_block, up) == 24,
+               "SEGGER's layout");
 
 extern struct rtt_control_block _SEGGER_RTT;
 
 /// Empties both rings and makes the control block valid, its id last.
 void rtt_init(void);
 
-/// A message under construction in the up ring. Nothing of it is visible to the host before rtt_publish.
-struct rtt_writer {
-    uint8_t *buffer;
-    uint32_t size;
-    uint32_t at;
-};
-
-/// Begins a message of at most `bytes`; false when there is no room now.
-bool rtt_reserve(struct rtt_writer *writer, size_t bytes);
-void rtt_publish(const struct rtt_writer *writer);
-
-/// Writes one byte at the writer's place and steps on.
-static inline void rtt_put(struct rtt_writer *writer, uint8_t byte) {
-    writer->buffer[writer->at] = byte;
-    writer->at = writer->at + 1 == writer->size ? 0 : writer->at + 1;
-}
+/// Bytes that rtt_send would take now.
+size_t rtt_room(void);
+/// Puts all of `data` into the up ring, or nothing of it and returns false when there is no room.
+bool rtt_send(const void *data, size_t bytes);
 
 /// Takes up to `room` bytes that the host has sent; 0 when there are none.
 size_t rtt_receive(uint8_t *out, size_t room);

@@ -34,10 +34,13 @@ static void take_sample(struct pmu_sample *sample) {
     cores[core_number()].samples++;
 }
 
-static uint32_t clamp(uint64_t value) { return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value; }
+static uint32_t clamp(uint64_t value) {
+    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
 
 /// Adds one event to the totals and to the batch. `sum` holds differences.
-static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t start, const struct pmu_sample *sum) {
+static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t start,
+                   const struct pmu_sample *sum) {
     unsigned core = core_number();
     struct core_telemetry *own = &cores[core];
     struct kernel_total *total = &own->totals[current_phase][kernel];
@@ -67,14 +70,17 @@ static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t s
 }
 
 /// sum += end - begin
-static void add_difference(struct pmu_sample *sum, const struct pmu_sample *begin, const struct pmu_sample *end) {
+static void add_difference(struct pmu_sample *sum, const struct pmu_sample *begin,
+                           const struct pmu_sample *end) {
     sum->cycles += end->cycles - begin->cycles;
     sum->instructions += end->instructions - begin->instructions;
     for (unsigned i = 0; i < COUNTERS; i++)
         sum->counters[i] += end->counters[i] - begin->counters[i];
 }
 
-void span_begin(struct span *span) { take_sample(&span->begin); }
+void span_begin(struct span *span) {
+    take_sample(&span->begin);
+}
 
 void span_end(struct span *span, enum kernel kernel, unsigned layer, uint64_t work) {
     struct pmu_sample end, sum = {0};
@@ -156,7 +162,6 @@ void telemetry_send_totals(void) {
 }
 
 void telemetry_step(enum phase phase, uint32_t step) {
-    telemetry_flush();
     if (step % TOTALS_INTERVAL == TOTALS_INTERVAL - 1) {
         uint64_t begin = pmu_cycles();
         send_totals(false);
@@ -177,7 +182,8 @@ void telemetry_status(struct status *status) {
     status->telemetry_cycles = flush_cycles;
     status->telemetry_events = 0;
     for (unsigned core = 0; core < BOARD_CORES; core++) {
-        status->telemetry_cycles += cores[core].samples * cycles_per_sample + cores[core].events * cycles_per_event;
+        status->telemetry_cycles +=
+            cores[core].samples * cycles_per_sample + cores[core].events * cycles_per_event;
         status->telemetry_events += cores[core].events;
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans: what one kernel call cost. Every span is added to totals per kernel, phase and core, and, while events are on,
-// becomes a record of the next KERNELS frame. -DTELEMETRY=0 turns all of it into nothing.
+// Spans: what one kernel call cost. Every span is added to totals per kernel, phase and core, and, while
+// events are on, becomes a record of the next KERNELS frame. -DTELEMETRY=0 turns all of it into nothing.
 //
 // Spans do not nest, except KERNEL_STEP, which encloses one prefill batch or one decode step.
 #pragma once
@@ -41,8 +41,8 @@ void span_sum_switch(struct span_sum *from, struct span_sum *to);
 /// Records the pieces as one event and empties `sum`. Without pieces it does nothing.
 void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uint64_t work);
 
-/// Phase and number of the enclosing prefill batch or decode step, for the events that follow.
-/// Sends the batch of the step before.
+/// Phase and number of the enclosing prefill batch or decode step, for the events that follow. Between steps,
+/// that is, outside of every span; now and then it sends the totals, if there is room.
 void telemetry_step(enum phase phase, uint32_t step);
 
 /// Sends what is batched. Dropped, and counted as dropped, when the ring has no room.
@@ -62,21 +62,35 @@ void telemetry_status(struct status *status);
 
 #else
 
-static inline void span_begin(struct span *span) { (void)span; }
+static inline void span_begin(struct span *span) {
+    (void)span;
+}
 static inline void span_end(struct span *span, enum kernel kernel, unsigned layer, uint64_t work) {
     (void)span, (void)kernel, (void)layer, (void)work;
 }
-static inline void span_sum_begin(struct span_sum *sum) { (void)sum; }
-static inline void span_sum_end(struct span_sum *sum) { (void)sum; }
-static inline void span_sum_switch(struct span_sum *from, struct span_sum *to) { (void)from, (void)to; }
+static inline void span_sum_begin(struct span_sum *sum) {
+    (void)sum;
+}
+static inline void span_sum_end(struct span_sum *sum) {
+    (void)sum;
+}
+static inline void span_sum_switch(struct span_sum *from, struct span_sum *to) {
+    (void)from, (void)to;
+}
 static inline void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uint64_t work) {
     (void)sum, (void)kernel, (void)layer, (void)work;
 }
-static inline void telemetry_step(enum phase phase, uint32_t step) { (void)phase, (void)step; }
+static inline void telemetry_step(enum phase phase, uint32_t step) {
+    (void)phase, (void)step;
+}
 static inline void telemetry_flush(void) {}
-static inline void telemetry_events(bool on) { (void)on; }
+static inline void telemetry_events(bool on) {
+    (void)on;
+}
 static inline void telemetry_init(void) {}
 static inline void telemetry_send_totals(void) {}
-static inline void telemetry_status(struct status *status) { (void)status; }
+static inline void telemetry_status(struct status *status) {
+    (void)status;
+}
 
 #endif

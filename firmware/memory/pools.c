@@ -26,28 +26,38 @@ void *pool_take(struct memory_pool *pool, size_t bytes, size_t align) {
     return (void *)(free + gap);
 }
 
-void pool_reset(struct memory_pool *pool) { pool->used = 0; }
+void pool_reset(struct memory_pool *pool) {
+    pool->used = 0;
+}
 
 #define POOL_ALIGN UINT64_C(0x200000) // so that 2 MiB blocks map it
 
-static void check_place(const struct memory_pool *pool) {
-    static const struct {
-        uint64_t base, bytes;
-    } ram[] = BOARD_RAM_REGIONS;
+struct range {
+    uint64_t base, bytes;
+};
 
-    uint64_t base = (uintptr_t)pool->base, end = base + pool->bytes;
-    if (base % POOL_ALIGN)
-        panic("%s at %lx is not aligned to 2 MiB", pool->name, base);
-    if (base < (uintptr_t)__image_end && end > (uintptr_t)__image_start)
-        panic("%s overlaps the firmware image", pool->name);
-    for (unsigned i = 0; i < sizeof ram / sizeof ram[0]; i++)
-        if (base >= ram[i].base && end <= ram[i].base + ram[i].bytes)
-            return;
-    panic("%s, %lx..%lx, is not inside the board's RAM", pool->name, base, end);
+static bool overlap(uint64_t base, uint64_t bytes, const struct range *other) {
+    return base < other->base + other->bytes && other->base < base + bytes;
 }
 
-static bool overlap(const struct memory_pool *a, const struct memory_pool *b) {
-    return a->base < b->base + b->bytes && b->base < a->base + a->bytes;
+static void check_place(const struct memory_pool *pool) {
+    static const struct range ram[] = BOARD_RAM_REGIONS;
+    static const struct range reserved[] = BOARD_RESERVED_REGIONS;
+    const struct range image = {(uintptr_t)__image_start, (uint64_t)(__image_end - __image_start)};
+    uint64_t base = (uintptr_t)pool->base;
+    bool inside = false;
+
+    if (base % POOL_ALIGN)
+        panic("%s at %lx is not aligned to 2 MiB", pool->name, base);
+    for (unsigned i = 0; i < BOARD_RAM_REGION_COUNT; i++)
+        inside |= base >= ram[i].base && base + pool->bytes <= ram[i].base + ram[i].bytes;
+    if (!inside)
+        panic("%s, %lx and %lx bytes, is not inside the RAM", pool->name, base, pool->bytes);
+    for (unsigned i = 0; i < BOARD_RESERVED_REGION_COUNT; i++)
+        if (overlap(base, pool->bytes, &reserved[i]))
+            panic("%s overlaps a reserved range at %lx", pool->name, reserved[i].base);
+    if (overlap(base, pool->bytes, &image))
+        panic("%s overlaps the firmware image", pool->name);
 }
 
 static void place(struct memory_pool *pool, uint8_t *start, uint8_t *end) {
@@ -64,8 +74,10 @@ void pools_init(void) {
     place(&kv_cache_pool, __kv_cache_pool_start, __kv_cache_pool_end);
     for (unsigned i = 0; i < POOL_COUNT; i++) {
         check_place(pools[i]);
-        for (unsigned other = 0; other < i; other++)
-            if (overlap(pools[i], pools[other]))
+        for (unsigned other = 0; other < i; other++) {
+            const struct range range = {(uintptr_t)pools[other]->base, pools[other]->bytes};
+            if (overlap((uintptr_t)pools[i]->base, pools[i]->bytes, &range))
                 panic("%s overlaps %s", pools[i]->name, pools[other]->name);
+        }
     }
 }

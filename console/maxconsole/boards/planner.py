@@ -97,7 +97,7 @@ def _sizes(used: Sequence[int]) -> tuple[int, ...]:
 def _free_memory(board: Board) -> tuple[MemoryRange, tuple[MemoryRange, ...]]:
     """Where the image goes, and the whole blocks that are left for pools."""
     memory = board.memory
-    usable = aligned(subtract(memory.ram, (*memory.reserved, *memory.carve_outs)), BLOCK_BYTES)
+    usable = aligned(memory.usable, BLOCK_BYTES)
     for part in usable:
         if part.size_bytes >= memory.image_bytes:
             image = MemoryRange(part.base, memory.image_bytes, "image")
@@ -137,8 +137,6 @@ def _assemble(
     bases: Sequence[int],
 ) -> Plan:
     pools = [PoolPlan(*fields) for fields in zip(_POOLS, bases, sizes, used, strict=True)]
-    memory = board.memory
-    taken = (*memory.reserved, *memory.carve_outs, image, *(pool.range for pool in pools))
     return Plan(
         board=board.name,
         facts=facts,
@@ -148,7 +146,7 @@ def _assemble(
         weight=pools[0],
         activation=pools[1],
         kv_cache=pools[2],
-        free=subtract(memory.ram, taken),
+        free=subtract(board.memory.usable, (image, *(pool.range for pool in pools))),
         longest_context=longest_context(board, facts, batch) if facts else None,
     )
 

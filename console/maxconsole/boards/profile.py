@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from maxconsole.boards.ranges import MIB, PAGE_BYTES, MemoryRange
+from maxconsole.boards.ranges import MIB, PAGE_BYTES, MemoryRange, subtract
 from maxconsole.boards.tables import ProfileError, Rule
 
 POSITIVE = Rule("be positive", lambda value: isinstance(value, int | float) and value > 0)
@@ -95,6 +95,11 @@ class Memory:
     carve_outs: tuple[MemoryRange, ...] = ()
     image_bytes: Annotated[int, POSITIVE, PAGES] = 8 * MIB  # code, data, stacks and RTT rings of the firmware
     stack_bytes: Annotated[int, POSITIVE, PAGES] = 64 << 10  # of each core
+
+    @property
+    def usable(self) -> tuple[MemoryRange, ...]:
+        """RAM that is neither reserved nor carved out, ascending."""
+        return subtract(self.ram, (*self.reserved, *self.carve_outs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,25 +7,31 @@ whose inputs are all known only reads them.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from maxconsole import paths
-from maxconsole.boards import Board, Plan
+from maxconsole.boards import DEFAULT_BOARD, Board, Plan, load_board, plan_unbound
+from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
+from maxconsole.errors import UserError
+from maxconsole.firmware.checks import check_image
 from maxconsole.firmware.configuration import board_config, linker_script
-from maxconsole.firmware.diagnostics import CompileError, errors, parse
-from maxconsole.firmware.objects import CompiledObject, ObjectStore, Snapshot
+from maxconsole.firmware.diagnostics import CompileError, parse_compiler, parse_linker
+from maxconsole.firmware.elf import read_elf
+from maxconsole.firmware.objects import CONFIG_PREFIX, CompiledObject, ObjectStore, Snapshot
 from maxconsole.firmware.process import Runner
-from maxconsole.firmware.sources import Image, compile_flags, list_sources
+from maxconsole.firmware.sources import IMAGES, Image, compile_flags, list_sources
 from maxconsole.firmware.toolchain import Toolchain, find_toolchain
 
 Progress = Callable[[int, int, str], None]
@@ -44,7 +50,7 @@ _KEEP_SECONDS = 30 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class BuiltFirmware:
-    """A linked image. `build_id` is the SHA-1 that its note carries, `compiled` how many objects were not in the cache."""
+    """A linked image. `build_id` is the SHA-1 in its note; `reused` objects came from the cache, `compiled` did not."""
 
     elf: Path
     build_id: str
@@ -82,15 +88,15 @@ def build(
     objects_folder = cache / "objects"
     objects_folder.mkdir(exist_ok=True)
     runner = Runner(cancel or threading.Event())
-    store = ObjectStore(objects_folder, tools, Snapshot(root.parent, config), runner.run)
+    store = ObjectStore(objects_folder, tools, Snapshot(root.parent, root.name, config), runner.run)
     total = len(names) + 1
     flags = {name: compile_flags(name, tools, board, image, defines or {}) for name in names}
-    objects = _compile_all(store, runner, root.name, flags, lambda done, name: progress and progress(done, total, name))
+    objects = _compile_all(store, runner, flags, lambda done, name: progress and progress(done, total, name))
     script = linker_script((root / "link.ld.in").read_text("utf-8"), board, plan)
     build_id = _build_id(tools, script, objects)
     folder = cache / "images" / build_id
     if not (folder / "firmware.elf").is_file():
-        _link(tools, runner, script, objects, build_id, folder)
+        _link(tools, runner, script, objects, folder=folder, check=lambda elf: check_image(read_elf(elf), board, plan))
         _forget_old(cache)
     os.utime(folder)
     if progress:
@@ -123,7 +129,6 @@ def _write_config(cache: Path, text: str) -> Path:
 def _compile_all(
     store: ObjectStore,
     runner: Runner,
-    prefix: str,
     flags: Mapping[str, tuple[str, ...]],
     report: Callable[[int, str], object],
 ) -> list[CompiledObject]:
@@ -131,7 +136,7 @@ def _compile_all(
     objects: list[CompiledObject] = []
     failures: list[str] = []
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        jobs = {pool.submit(store.get, f"{prefix}/{name}", flags[name]): name for name in flags}
+        jobs = {pool.submit(store.get, f"{store.snapshot.tree}/{name}", flags[name]): name for name in flags}
         try:
             for done, job in enumerate(as_completed(jobs), 1):
                 result = job.result()
@@ -145,9 +150,8 @@ def _compile_all(
             pool.shutdown(cancel_futures=True)
             raise
     if failures:
-        output = "\n".join(failures)
-        found = parse(output)
-        raise CompileError(f"the firmware does not compile: {max(errors(found), len(failures))} errors", found, output)
+        output = "\n".join(failures).replace(str(store.snapshot.config), CONFIG_PREFIX)
+        raise CompileError("the firmware does not compile", parse_compiler(output), output)
     return sorted(objects, key=lambda item: item.name)
 
 
@@ -157,15 +161,21 @@ def _build_id(tools: Toolchain, script: str, objects: list[CompiledObject]) -> s
 
 
 def _link(
-    tools: Toolchain, runner: Runner, script: str, objects: list[CompiledObject], build_id: str, folder: Path
+    tools: Toolchain,
+    runner: Runner,
+    script: str,
+    objects: list[CompiledObject],
+    *,
+    folder: Path,
+    check: Callable[[Path], None],
 ) -> None:
-    """Links into a scratch folder, checks the result, and renames the folder into place."""
+    """Links into a scratch folder and, if `check` passes, renames that to `folder`, whose name is the build id."""
     folder.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".link-") as name:
         scratch = Path(name) / "image"
         scratch.mkdir()
         (scratch / "link.ld").write_text(script)
-        options = (*_LINK_OPTIONS, f"--build-id=0x{build_id}", "-Map=firmware.map")
+        options = (*_LINK_OPTIONS, f"--build-id=0x{folder.name}", "-Map=firmware.map")
         command = (
             *tools.link_command,
             *(f"{tools.linker_prefix}{option}" for option in options),
@@ -174,15 +184,21 @@ def _link(
         )
         result = runner.run(command, scratch)
         if result.returncode != 0:
-            found = parse(result.stderr)
-            raise CompileError("the firmware does not link", found, result.stderr)
-        sources = {item.path.name: item.name for item in objects}
-        (scratch / "objects.json").write_text(json.dumps(sources, indent=1))
+            output = _with_source_names(result.stderr, objects)
+            raise CompileError("the firmware does not link", parse_linker(output), output)
+        check(scratch / "firmware.elf")
         try:
             scratch.rename(folder)
         except OSError:
             if not (folder / "firmware.elf").is_file():  # otherwise another build with the same inputs was faster
                 raise
+
+
+def _with_source_names(output: str, objects: list[CompiledObject]) -> str:
+    """The linker's messages with the sources' names in place of the store's hashed ones."""
+    for item in objects:
+        output = output.replace(f"{item.path}:./{item.name}", item.name).replace(str(item.path), item.name)
+    return output
 
 
 def _forget_old(cache: Path) -> None:
@@ -198,3 +214,33 @@ def _forget_old(cache: Path) -> None:
                 entry.unlink()
         except FileNotFoundError:  # another build tidies up too
             continue
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`python -m maxconsole.firmware.build`: for those who work on the firmware. Prints the ELF's path."""
+    parser = argparse.ArgumentParser(prog="python -m maxconsole.firmware.build", description=main.__doc__)
+    parser.add_argument("--board", default=DEFAULT_BOARD, help="a shipped board, or a profile's path")
+    parser.add_argument("--image", choices=IMAGES, default="engine")
+    parser.add_argument("--context", type=int, default=DEFAULT_CONTEXT, metavar="TOKENS")
+    parser.add_argument("--batch", type=int, default=DEFAULT_BATCH, metavar="TOKENS")
+    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
+    parser.add_argument("--json", action="store_true", help="print everything about the result")
+    options = parser.parse_args(arguments)
+    defines = {name: value or "1" for name, _, value in (item.partition("=") for item in options.defines)}
+    try:
+        board = load_board(options.board)
+        plan = plan_unbound(board, options.context, options.batch)
+        built = build(board, plan, options.image, defines=defines, progress=_print_progress)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    print(json.dumps(asdict(built), default=str, indent=2) if options.json else built.elf)
+    return 0
+
+
+def _print_progress(done: int, total: int, name: str) -> None:
+    print(f"[{done}/{total}] {name}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

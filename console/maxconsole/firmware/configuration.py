@@ -17,8 +17,8 @@ STACK_GUARD_BYTES = PAGE_BYTES
 def board_config(board: Board, plan: Plan) -> str:
     """Text of `board_config.h`: what the firmware has to know about its board, as macros.
 
-    It depends on the profile, the context and the batch, but neither on the model's size nor on any source file, so that
-    a change of those recompiles nothing. Raises ProfileError where the profile leaves a needed value unknown.
+    It depends on the profile, the context and the batch, but neither on the model's size nor on any source file, so
+    that a change of those recompiles nothing. Raises ProfileError where the profile leaves a needed value unknown.
     """
     need = board.need
     page = board.virtual.device_page if board.virtual else None

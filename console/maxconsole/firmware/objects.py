@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from maxconsole.errors import UserError
 from maxconsole.firmware.toolchain import Toolchain
 
 CONFIG_PREFIX = "generated"
@@ -37,47 +38,51 @@ class CompiledObject:
 
 @dataclass(slots=True)
 class Snapshot:
-    """Digests of source files, each read once in a build; names are relative to `root` or start with `generated/`."""
+    """Digests of sources and headers, each file read once in a build.
+
+    Names are relative to `root`, or start with `generated/` for files in `config`. The headers of `tree`, a folder
+    below `root`, are read at once, so that a change during a compilation is noticed.
+    """
 
     root: Path
+    tree: str
     config: Path
     _known: dict[str, str] = field(default_factory=dict)
 
-    def digest(self, name: str) -> str | None:
-        """SHA-1 of the file, or None where there is none."""
+    def __post_init__(self) -> None:
+        for header in (self.root / self.tree).rglob("*.h"):
+            self.digest(header.relative_to(self.root).as_posix())
+        for header in self.config.glob("*.h"):
+            self.digest(f"{CONFIG_PREFIX}/{header.name}")
+
+    def digest(self, name: str) -> str:
+        """SHA-1 of the file as it was when first asked for; empty where there is none."""
         if name not in self._known:
-            current = self._read(name)
-            if current is None:
-                return None
-            self._known[name] = current
+            self._known[name] = self._read(name)
         return self._known[name]
 
-    def changed(self, names: Sequence[str]) -> bool:
-        """True if a file is no longer what its digest says; the digest is then renewed."""
-        differs = False
-        for name in names:
-            current = self._read(name)
-            if current != self._known.get(name):
-                differs = True
-                if current is None:
-                    self._known.pop(name, None)
-                else:
-                    self._known[name] = current
-        return differs
+    def copy(self) -> dict[str, str]:
+        return dict(self._known)
 
-    def relative(self, path: str) -> str:
-        """A path from a dependency file as a name; absolute for files outside both folders."""
+    def same(self, before: dict[str, str], names: Sequence[str]) -> bool:
+        """True if the files still are what `before`, a copy, says. From now on their present content counts."""
+        now = {name: self._read(name) for name in names}
+        self._known.update(now)
+        return all(before.get(name) == digest for name, digest in now.items())
+
+    def name_of(self, path: str) -> str:
+        """A path as the compiler writes it into a dependency file, as a name."""
         if path.startswith(f"{self.config}/"):
             return f"{CONFIG_PREFIX}/{path[len(str(self.config)) + 1 :]}"
         return os.path.normpath(path)
 
-    def _read(self, name: str) -> str | None:
-        prefix = f"{CONFIG_PREFIX}/"
-        path = self.config / name[len(prefix) :] if name.startswith(prefix) else self.root / name
+    def _read(self, name: str) -> str:
+        folder, _, rest = name.partition("/")
+        path = self.config / rest if folder == CONFIG_PREFIX else self.root / name
         try:
             return hashlib.sha1(path.read_bytes()).hexdigest()
         except OSError:
-            return None
+            return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +99,16 @@ class ObjectStore:
 
         `name` is relative to the snapshot's root.
         """
-        source_key = self._key(self.toolchain.version, *flags, name, self.snapshot.digest(name) or "")
-        headers_file = self.folder / f"{source_key}.headers"
-        headers = self._headers(headers_file)
+        source_key = self._source_key(name, flags)
+        headers = self._headers(source_key)
         if headers is not None:
             found = self._path(self._object_key(source_key, headers))
             if found.is_file():
                 os.utime(found)
                 return CompiledObject(name, found, found.stem, reused=True)
-        return self._compile(name, flags, source_key, headers_file)
+        return self._compile(name, flags)
 
-    def _compile(
-        self, name: str, flags: tuple[str, ...], source_key: str, headers_file: Path
-    ) -> CompiledObject | subprocess.CompletedProcess[str]:
+    def _compile(self, name: str, flags: tuple[str, ...]) -> CompiledObject | subprocess.CompletedProcess[str]:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".compile-") as scratch:
             made, dependencies = Path(scratch) / "out.o", Path(scratch) / "out.d"
             command = (
@@ -114,34 +116,40 @@ class ObjectStore:
                 *flags,
                 f"-ffile-prefix-map={self.snapshot.config}={CONFIG_PREFIX}",
                 f"-ffile-prefix-map={self.snapshot.root}=.",
-                f"-I{name.partition('/')[0]}",
+                f"-I{self.snapshot.tree}",
                 f"-I{self.snapshot.config}",
                 *("-MMD", "-MF", str(dependencies), "-MT", "out"),
                 *("-c", name, "-o", str(made)),
             )
-            for attempt in range(_ATTEMPTS):
+            for _ in range(_ATTEMPTS):
+                source_key = self._source_key(name, flags)
+                before = self.snapshot.copy()
                 result = self.run(command, self.snapshot.root)
                 if result.returncode != 0:
                     return result
-                headers = [self.snapshot.relative(path) for path in parse_dependencies(dependencies.read_text())]
-                first_seen = [header for header in headers if self.snapshot.digest(header) is None]
-                # Saved by an editor while the compiler was reading: the object may hold either state.
-                if not self.snapshot.changed(headers) and not first_seen:
+                read = [self.snapshot.name_of(path) for path in parse_dependencies(dependencies.read_text())]
+                # A file that an editor saved meanwhile may have been read in either state.
+                if self.snapshot.same(before, read):
                     break
-                if attempt == _ATTEMPTS - 1:
-                    raise OSError(f"{name} or one of its headers keeps changing while it is compiled")
-                source_key = self._key(self.toolchain.version, *flags, name, self.snapshot.digest(name) or "")
-                headers_file = self.folder / f"{source_key}.headers"
+            else:
+                raise UserError(f"{name} or one of its headers keeps changing while it is compiled")
+            headers = [header for header in read if header != name]
             final = self._path(self._object_key(source_key, headers))
             made.replace(final)
             listing = Path(scratch) / "headers"
             listing.write_text("\n".join(headers))
-            listing.replace(headers_file)
+            listing.replace(self._headers_file(source_key))
         return CompiledObject(name, final, final.stem, reused=False, output=result.stderr)
 
-    def _headers(self, file: Path) -> list[str] | None:
+    def _source_key(self, name: str, flags: tuple[str, ...]) -> str:
+        return self._key(self.toolchain.version, *flags, name, self.snapshot.digest(name))
+
+    def _headers_file(self, source_key: str) -> Path:
+        return self.folder / f"{source_key}.headers"
+
+    def _headers(self, source_key: str) -> list[str] | None:
         try:
-            return file.read_text().splitlines()
+            return self._headers_file(source_key).read_text().splitlines()
         except OSError:
             return None
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from maxconsole.errors import ToolMissing, UserError
@@ -18,19 +18,23 @@ _POLL_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs commands until `cancel` is set; those running then are killed with everything that they started."""
+    """Runs commands until `cancel` is set or `stop` is called; those running then are killed with all they started."""
 
     cancel: threading.Event
+    _stopping: threading.Event = field(default_factory=threading.Event)
 
     def stop(self) -> None:
-        self.cancel.set()
+        self._stopping.set()
+
+    def _cancelled(self) -> bool:
+        return self.cancel.is_set() or self._stopping.is_set()
 
     def run(self, command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         """Runs `command` in `folder` and captures its output.
 
         Raises UserError when cancelled, ToolMissing if it cannot be started.
         """
-        if self.cancel.is_set():
+        if self._cancelled():
             raise _stopped()
         environment = {**os.environ, "LC_ALL": "C"}  # messages are parsed
         try:
@@ -53,7 +57,7 @@ class Runner:
                     output, messages = process.communicate(timeout=_POLL_SECONDS)
                     return subprocess.CompletedProcess(list(command), process.returncode, output, messages)
                 except subprocess.TimeoutExpired:
-                    if self.cancel.is_set():
+                    if self._cancelled():
                         os.killpg(process.pid, signal.SIGKILL)
                         process.communicate()
                         raise _stopped() from None

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -39,14 +38,6 @@ _EARLY_FLAGS = (
 )  # before the MMU is on: all memory is Device, no stacking of vectors
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file to compile. `name` is relative to the folder above the firmware, as messages and debug information show it."""
-
-    name: str
-    flags: tuple[str, ...]
-
-
 def list_sources(root: Path, board: Board, image: Image) -> tuple[str, ...]:
     """Names, relative to `root`, of the files of `image`. Raises UserError where there are none."""
     folders = [*_FOLDERS, f"hal/{board.hal}"]
@@ -59,11 +50,6 @@ def list_sources(root: Path, board: Board, image: Image) -> tuple[str, ...]:
         names = [name for name in names if name not in _ENGINE_ONLY]
     if not names:
         raise UserError(f"there are no firmware sources in {root}")
-    if not (root / "hal" / board.hal).is_dir():
-        raise UserError(
-            f"{board.name} has no glue code: {root / 'hal' / board.hal} does not exist",
-            hint=f"write it, or set `hal` in {board.file} to a folder that exists",
-        )
     return tuple(names)
 
 
@@ -76,6 +62,8 @@ def compile_flags(
 ) -> tuple[str, ...]:
     """Everything that decides what the object of `name` contains, apart from the files that it reads."""
     flags = [toolchain.cpu_flag(board.cpu.mcpu), "-g", "-O2"]
+    if toolchain.kind == "clang":
+        flags.append("-ffile-compilation-dir=.")  # its assembler has no other way to leave this machine's folders out
     if name.endswith(".c"):
         flags += ["-std=c11", *_FLAGS]
         if toolchain.kind == "gcc":

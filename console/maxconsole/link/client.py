@@ -48,6 +48,26 @@ class RefusedError(BoardError):
         self.status = reply.status
 
 
+class Pending:
+    """A command that was sent. `reply` is set by the link when the answer arrives."""
+
+    def __init__(self, link: Link, type_: wire.MessageType, seq: int) -> None:
+        self.type = type_
+        self.seq = seq
+        self.reply: wire.Reply | None = None
+        self._link = link
+
+    def wait(self, timeout: float) -> wire.Reply | None:
+        """The answer, or None when there is none within `timeout` seconds.
+
+        Raises RefusedError when it is not OK, and what ended the link when that has failed.
+        """
+        reply = self._link._await(self, timeout)
+        if reply is not None and reply.status != wire.ReplyStatus.OK:
+            raise RefusedError(reply)
+        return reply
+
+
 class Link:
     """Frames over a Transport. Any thread may send; `receive` is for one caller.
 
@@ -62,7 +82,7 @@ class Link:
         self._decoder = Decoder()
         self._changed = threading.Condition()
         self._inbox: deque[Answer] = deque(maxlen=_INBOX_MAX)
-        self._replies: dict[int, wire.Reply | None] = {}
+        self._pending: dict[int, Pending] = {}  # a number is used again after 65536 commands
         self._failure: Exception | None = None
         self._stopping = False
         self._send_lock = threading.Lock()
@@ -75,32 +95,33 @@ class Link:
         """What has arrived so far; live, for messages and status lines."""
         return self._decoder.counters
 
-    def send(self, message: ToBoard | wire.MessageType) -> None:
-        """Sends a command and does not wait for its answer; a bare type is a command without payload.
+    def send(self, message: ToBoard | wire.MessageType) -> Pending:
+        """Sends a command; a bare type is a command without payload. Its answer can be waited for, or left alone.
 
         Raises BoardError when the link has failed or the board takes no more.
         """
-        self._send(message, expect_reply=False)
+        type_, payload = _encoded(message)
+        with self._send_lock:
+            pending = Pending(self, type_, self._seq)
+            self._seq = (self._seq + 1) & 0xFFFF
+            with self._changed:
+                self._raise_failure()
+                self._pending[pending.seq] = pending
+            self._transport.write(encode_frame(type_, pending.seq, payload))
+        return pending
 
     def request(self, message: ToBoard | wire.MessageType, *, timeout: float = 5.0) -> wire.Reply:
         """Sends a command and waits for its answer.
 
         Raises RefusedError when the answer is not OK, BoardError when none comes within `timeout` seconds.
         """
-        seq = self._send(message, expect_reply=True)
-        with self._changed:
-            try:
-                self._wait(lambda: self._replies[seq] is not None, timeout)
-            finally:
-                reply = self._replies.pop(seq)
-            if reply is None:
-                self._raise_failure()
-                raise BoardError(
-                    f"no answer to {_type(message).name} within {timeout:g} s",
-                    hint="the firmware has stopped or is in a loop; reset the board, or halt it and look at its PC",
-                )
-        if reply.status != wire.ReplyStatus.OK:
-            raise RefusedError(reply)
+        pending = self.send(message)
+        reply = pending.wait(timeout)
+        if reply is None:
+            raise BoardError(
+                f"no answer to {pending.type.name} within {timeout:g} s",
+                hint="the firmware has stopped or is in a loop; reset the board, or halt it and look at its PC",
+            )
         return reply
 
     def receive(self, timeout: float) -> Answer | None:
@@ -123,22 +144,12 @@ class Link:
         if self._capture is not None:
             self._capture.close()
 
-    def _send(self, message: ToBoard | wire.MessageType, *, expect_reply: bool) -> int:
-        payload = b"" if isinstance(message, wire.MessageType) else message.pack()
-        with self._send_lock:
-            seq = self._seq
-            self._seq = (seq + 1) & 0xFFFF
-            with self._changed:
+    def _await(self, pending: Pending, timeout: float) -> wire.Reply | None:
+        with self._changed:
+            self._wait(lambda: pending.reply is not None, timeout)
+            if pending.reply is None:
                 self._raise_failure()
-                if expect_reply:
-                    self._replies[seq] = None
-            try:
-                self._transport.write(encode_frame(_type(message), seq, payload))
-            except BaseException:
-                with self._changed:
-                    self._replies.pop(seq, None)
-                raise
-        return seq
+            return pending.reply
 
     def _wait(self, ready: Callable[[], bool], timeout: float) -> None:
         self._changed.wait_for(lambda: ready() or self._failure is not None, timeout)
@@ -175,8 +186,8 @@ class Link:
             with self._changed:
                 self._inbox.extend(answers)
                 for reply in replies:
-                    if reply.command_seq in self._replies:
-                        self._replies[reply.command_seq] = reply
+                    if pending := self._pending.pop(reply.command_seq, None):
+                        pending.reply = reply
                 self._changed.notify_all()
 
 
@@ -206,8 +217,10 @@ class _Capture:
         return UserError(f"cannot write the capture {self._path}: {error.strerror}")
 
 
-def _type(message: ToBoard | wire.MessageType) -> wire.MessageType:
-    return message if isinstance(message, wire.MessageType) else messages.type_of(message)
+def _encoded(message: ToBoard | wire.MessageType) -> tuple[wire.MessageType, bytes]:
+    if isinstance(message, wire.MessageType):
+        return message, b""
+    return messages.type_of(message), message.pack()
 
 
 def _name(enumeration: type[IntEnum], value: int) -> str:

@@ -171,4 +171,4 @@ def _must_be_text(segment: bytes) -> bool:
     """Whether (the start of) a segment is too long for a frame, or begins like text and has a whole line."""
     if len(segment) > _ENCODED_MAX:
         return True
-    return b"\n" in segment and len(segment[:3].translate(None, _CONTROLS)) == 3
+    return len(segment[:3].translate(None, _CONTROLS)) == 3 and b"\n" in segment

@@ -14,6 +14,7 @@ from maxconsole.errors import UserError
 
 _U32: Final = struct.Struct("<I")
 _U64: Final = struct.Struct("<Q")
+_DAMAGED: Final = "the file is truncated or damaged: download it again"
 
 
 class Cursor:
@@ -38,7 +39,7 @@ class Cursor:
         if size > self.remaining:
             raise self.error(
                 f"{what} needs {size} bytes, and the file ends after {self.remaining}",
-                hint="the file is truncated or damaged: download it again",
+                hint=_DAMAGED,
             )
         start = self.at
         self.at += size
@@ -59,7 +60,7 @@ class Cursor:
         if value > limit or value * each > self.remaining:
             self.at = start
             room = min(limit, (self.remaining - 8) // each)
-            raise self.error(f"{what} is {value}, and at most {room} are possible here", hint="the file is damaged")
+            raise self.error(f"{what} is {value}, and at most {room} are possible here", hint=_DAMAGED)
         return value
 
     def text(self, what: str, limit: int) -> str:
@@ -69,7 +70,25 @@ class Cursor:
             return str(self._data[start : start + size], "utf-8")
         except UnicodeDecodeError as error:
             self.at = start + error.start
-            raise self.error(f"{what} is not UTF-8 text", hint="the file is damaged") from error
+            raise self.error(f"{what} is not UTF-8 text", hint=_DAMAGED) from error
+
+    def texts(self, key: str) -> list[str]:
+        """A u64 count, then so many strings. Vocabularies have some 100,000: the loop does nothing that it need not."""
+        count = self.count(f"the length of {key}", self.remaining, 8)
+        data, end, at = self._data, len(self._data), self.at
+        found: list[str] = []
+        for index in range(count):
+            start = at + 8
+            size = _U64.unpack_from(data, at)[0] if start <= end else end
+            at = start + size
+            try:
+                if at > end:
+                    raise self.error(f"{key}[{index}] reaches past the end of the file", hint=_DAMAGED)
+                found.append(str(data[start:at], "utf-8"))
+            except UnicodeDecodeError as error:
+                raise self.error(f"{key}[{index}] is not UTF-8 text", hint=_DAMAGED) from error
+            self.at = at
+        return found
 
     def numbers(self, dtype: np.dtype[np.generic], count: int, what: str) -> npt.NDArray[np.generic]:
         """`count` values of `dtype`, copied out of the buffer."""

@@ -152,14 +152,13 @@ def _read_value(cursor: Cursor, kind: int, key: str) -> Value:
 
 def _read_array(cursor: Cursor, key: str) -> Value:
     kind = cursor.u32(f"the element type of {key}")
-    what = f"the length of {key}"
     if kind == GGUFValueType.STRING:
-        count = cursor.count(what, cursor.remaining, 8)
-        return [cursor.text(f"{key}[{index}]", cursor.remaining) for index in range(count)]
+        return cursor.texts(key)
     dtype = _SCALARS.get(kind)
     if dtype is None:
         raise cursor.error(f"{key} is an array of the unsupported element type {kind}", hint=_HINT)
-    return cursor.numbers(dtype, cursor.count(what, cursor.remaining, dtype.itemsize), key)
+    count = cursor.count(f"the length of {key}", cursor.remaining, dtype.itemsize)
+    return cursor.numbers(dtype, count, key)
 
 
 def _read_tensors(cursor: Cursor, count: int, metadata: Metadata) -> dict[str, TensorInfo]:

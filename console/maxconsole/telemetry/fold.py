@@ -42,17 +42,13 @@ class Telemetry:
     def accept(self, news: Sequence[News], counters: Counters) -> None:
         """See maxconsole.link.client.Sink."""
         with self._lock:
-            batches: list[bytes] = []
             for one in news:
-                if not isinstance(one, Frame):
-                    self._text(one.data) if isinstance(one, Text) else self._message(one)
-                elif one.type == wire.MessageType.KERNELS:
-                    batches.append(one.payload)
-                else:  # TOTALS count the batches before them
-                    self._kernels.add_events(batches)
-                    batches.clear()
-                    self._kernels.add_totals(one.payload)
-            self._kernels.add_events(batches)
+                if isinstance(one, Frame):
+                    self._records(one)
+                elif isinstance(one, Text):
+                    self._text(one.data)
+                else:
+                    self._message(one)
             self._counters = replace(counters)
 
     def snapshot(self) -> Snapshot:
@@ -74,6 +70,12 @@ class Telemetry:
                 invalid_records=self._kernels.invalid_records,
                 link=replace(self._counters),
             )
+
+    def _records(self, frame: Frame) -> None:
+        if frame.type == wire.MessageType.KERNELS:
+            self._kernels.add_events(frame.payload)
+        else:
+            self._kernels.add_totals(frame.payload)
 
     def _message(self, message: FromBoard) -> None:
         match message:

@@ -19,6 +19,9 @@ _COUNTERS_FROM: Final = 4
 _COLUMNS: Final = _COUNTERS_FROM + wire.COUNTERS
 _SHAPE: Final = (PHASES, wire.CORES_MAX, KERNELS, _COLUMNS)
 
+#: Events are folded in runs of this size, because a run costs some 50 us whatever its length.
+_PENDING_MAX_BYTES: Final = 1 << 18
+
 _Values = npt.NDArray[np.uint64]
 
 
@@ -45,6 +48,9 @@ class KernelTable:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KernelTable) and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.values.tobytes())
 
     def sums(self, phase: int, kernel: int, core: int | None = None) -> KernelSums:
         """One kernel in one phase, on one core or on all of them."""
@@ -74,29 +80,46 @@ class KernelFold:
         self.invalid_records = 0  # with a kernel, phase or core that this console does not know
         self._base = np.zeros(_SHAPE, np.uint64).reshape(-1, _COLUMNS)
         self._since = np.zeros_like(self._base)
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
 
-    def add_events(self, payloads: Sequence[bytes]) -> None:
-        """Folds the payloads of KERNELS frames; each must be whole KernelEvent records."""
-        records = np.frombuffer(b"".join(payloads), wire.KernelEvent.DTYPE)
-        if not len(records):
-            return
-        self.events += len(records)
-        cells, records = self._cells(records)
-        order = np.argsort(cells, kind="stable")  # radix sort: the cells are 16-bit numbers
-        cells = cells[order]
-        starts = np.flatnonzero(np.r_[True, cells[1:] != cells[:-1]])[: len(cells)]
-        values = _values_of(records)[order]
-        self._since[cells[starts]] += np.add.reduceat(values, starts, axis=0)[: len(starts)]
+    def add_events(self, payload: bytes) -> None:
+        """Takes the payload of a KERNELS frame, whole KernelEvent records. They are folded when enough have come."""
+        self.events += len(payload) // wire.KernelEvent.SIZE
+        self._pending.append(payload)
+        self._pending_bytes += len(payload)
+        if self._pending_bytes >= _PENDING_MAX_BYTES:
+            self._settle()
 
     def add_totals(self, payload: bytes) -> None:
-        """Takes over the payload of a TOTALS frame, whole KernelTotal records, after the events before it."""
-        cells, records = self._cells(np.frombuffer(payload, wire.KernelTotal.DTYPE))
-        self._base[cells] = _values_of(records)
-        self._since[cells] = 0
+        """Takes over the payload of a TOTALS frame, whole KernelTotal records."""
+        self._settle()
+        if payload:
+            cells, records = self._cells(np.frombuffer(payload, wire.KernelTotal.DTYPE))
+            self._base[cells] = _values_of(records)
+            self._since[cells] = 0
 
     def table(self) -> KernelTable:
         """The totals as they are now."""
+        self._settle()
         return _frozen((self._base + self._since).reshape(_SHAPE))
+
+    def _settle(self) -> None:
+        """Folds what is pending: sorts the records by cell and adds up every run."""
+        data = b"".join(self._pending)
+        self._pending.clear()
+        self._pending_bytes = 0
+        if not data:
+            return
+        cells, records = self._cells(np.frombuffer(data, wire.KernelEvent.DTYPE))
+        if not len(cells):
+            return
+        order = np.argsort(cells, kind="stable")  # radix sort: the cells are 16-bit numbers
+        cells = cells[order]
+        first = np.ones(len(cells), np.bool_)
+        np.not_equal(cells[1:], cells[:-1], out=first[1:])
+        starts = np.flatnonzero(first)
+        self._since[cells[starts]] += np.add.reduceat(_values_of(records)[order], starts, axis=0)
 
     def _cells(self, records: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.void]]:
         """Row numbers of the records, and the records themselves, without those outside the table."""

@@ -10,7 +10,7 @@
 #include "kernels/activations.h"
 #include "kernels/attention.h"
 #include "kernels/dequant.h"
-#include "memory/kv_ring.h"
+#include "kernels/kv_cache.h"
 
 /// One weight of a panel as stored: value = D[column] * (scale * q + minimum).
 struct stored_weight {
@@ -29,11 +29,13 @@ void reference_gemv_panel(enum tensor_format format, const uint8_t *packs, const
 void reference_gemm_panel(const struct panel *panel, const struct activations *a, unsigned rows, float *y,
                           size_t stride);
 
-void reference_embed_row(enum tensor_format format, const uint8_t *packs, unsigned k, unsigned token, float *x);
+void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token, float *x);
 void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight, float epsilon,
                         float *out);
 void reference_swiglu(float *gate, const float *up, size_t count);
 void reference_add(const float *a, const float *b, size_t count, float *out);
+float reference_log_sum_exp(const float *x, size_t count);
 void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row);
+float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q);
 void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);
 void reference_attention(const struct kv_ring *ring, unsigned layer, const struct attention *job);

@@ -57,7 +57,7 @@ class Ring:
         return self.capacity - self.page_tokens
 
     def runs(self) -> list[tuple[int, int, Slot]]:
-        """Runs of slots `first..end` that hold the same, without the free ones; at most seven, however long the ring."""
+        """Runs of slots `first..end` that hold the same, free ones left out; at most seven, however long the ring."""
         sinks, fixed = min(self.sinks, self.length), min(self.page_tokens, self.length)
         kept = max(fixed, self.length - self._turning)
         cut = min(max(self.oldest, kept), self.length)

@@ -18,8 +18,8 @@ def history(values: Sequence[float | None], cells: int, rows: int, top: float) -
     """
     if cells <= 0 or rows <= 0:
         return []
-    shown = list(values[-2 * cells :])
-    columns: list[float | None] = [None] * (2 * cells - len(shown)) + shown
+    shown = values[-2 * cells :]
+    columns: list[float | None] = [*(None for _ in range(2 * cells - len(shown))), *shown]
     grid = [[0] * cells for _ in range(rows)]
     levels = 4 * rows - 1
     before: int | None = None

@@ -38,6 +38,8 @@ class Span(NamedTuple):
     ink: Ink = Ink.PLAIN
 
 
+SPACE = Span(" ")
+
 Line: TypeAlias = tuple[Span, ...]
 
 
@@ -69,7 +71,7 @@ def fit(spans: Line, cells: int) -> Line:
     return tuple(kept)
 
 
-def spread(left: Line, right: Line, cells: int, fill: Span = Span(" ")) -> Line:
+def spread(left: Line, right: Line, cells: int, fill: Span = SPACE) -> Line:
     """`left` and `right` at the two ends of `cells`; the left one gives way when both do not fit."""
     right = fit(right, cells)
     left = fit(left, max(0, cells - width(right) - 1)) if right else fit(left, cells)

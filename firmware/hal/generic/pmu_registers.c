@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of the core itself: PMUv3 with one 64-bit cycle counter and six 32-bit event counters (Cortex-A76 TRM,
-// chapter C2; Arm ARM D11).
+// Counters of the core itself: PMUv3 with one 64-bit cycle counter and six 32-bit event counters (Cortex-A76
+// TRM, chapter C2; Arm ARM D11).
 #include "hal/pmu.h"
 
 #include "arch/cpu.h"
 #include "board_config.h"
 
-#if !BOARD_HAS_DEVICE_PAGE
-
-#define PMCR_ENABLE      (1u << 0)
-#define PMCR_RESET       (1u << 1 | 1u << 2) // events, cycles
-#define PMCR_LONG_CYCLE  (1u << 6)           // the cycle counter overflows at 64 bits
-#define CYCLE_COUNTER    (1u << 31)
-#define EVENT_COUNTERS   ((1u << COUNTERS) - 1)
-#define INST_RETIRED     0x08
+#define PMCR_ENABLE     (1u << 0)
+#define PMCR_RESET      (1u << 1 | 1u << 2) // events, cycles
+#define PMCR_LONG_CYCLE (1u << 6)           // the cycle counter overflows at 64 bits
+#define CYCLE_COUNTER   (1u << 31)
+#define EVENT_COUNTERS  ((1u << COUNTERS) - 1)
+#define INST_RETIRED    0x08
 
 static const uint16_t selected[COUNTERS] = BOARD_PMU_EVENTS;
 
-// The event counters wrap: what has been counted up to the last reading is kept here. A counter must be read at least
-// once in 2^32 events, that is, every second or so while the core is busy.
+// The event counters wrap: what has been counted up to the last reading is kept here. A counter must be read
+// at least once in 2^32 events, that is, every second or so while the core is busy.
 static struct {
     uint64_t total[COUNTERS];
     uint32_t last[COUNTERS];
@@ -26,7 +24,9 @@ static struct {
 
 static bool counting;
 
-#define EVENT_REGISTERS(do) do(0) do(1) do(2) do(3) do(4) do(5)
+#define EVENT_REGISTERS(do)                                                                                  \
+    do                                                                                                       \
+    (0) do(1) do(2) do(3) do(4) do(5)
 
 bool pmu_present(void) {
     unsigned version = (unsigned)(sysreg_read(id_aa64dfr0_el1) >> 8 & 15);
@@ -34,7 +34,9 @@ bool pmu_present(void) {
     return version != 0 && version != 15 && number >= COUNTERS;
 }
 
-uint64_t pmu_hz(void) { return BOARD_CLOCK_HZ; }
+uint64_t pmu_hz(void) {
+    return BOARD_COUNTER_HZ;
+}
 
 void pmu_init(void) {
     counting = pmu_present();
@@ -56,9 +58,10 @@ static inline void add(uint64_t *total, uint32_t *last, uint32_t now) {
 }
 
 void pmu_read(struct pmu_sample *sample) {
-    *sample = (struct pmu_sample){0};
-    if (!counting)
+    if (!counting) {
+        *sample = (struct pmu_sample){0};
         return;
+    }
     uint64_t *total = counted[core_number()].total;
     uint32_t *last = counted[core_number()].last;
     barrier_instruction(); // counters are read after what comes before, not while it is in flight
@@ -66,6 +69,7 @@ void pmu_read(struct pmu_sample *sample) {
 #define READ(n) add(&total[n], &last[n], (uint32_t)sysreg_read(pmevcntr##n##_el0));
     EVENT_REGISTERS(READ)
 #undef READ
+    sample->instructions = 0;
     for (unsigned i = 0; i < COUNTERS; i++) {
         sample->counters[i] = total[i];
         if (selected[i] == INST_RETIRED)
@@ -83,8 +87,10 @@ void pmu_events(uint16_t events[COUNTERS]) {
         events[i] = selected[i];
 }
 
-void pmu_watch(const void *base, size_t bytes) { (void)base, (void)bytes; }
+void pmu_watch(const void *base, size_t bytes) {
+    (void)base, (void)bytes;
+}
 
-void pmu_watch_read(uint64_t *accesses, uint64_t *refills) { *accesses = *refills = 0; }
-
-#endif
+void pmu_watch_read(uint64_t *accesses, uint64_t *refills) {
+    *accesses = *refills = 0;
+}

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of the virtual board: its timing model answers on a page of registers (schema/device_page.toml). Without the
-// plug-in the page is plain memory and reads 0.
+// Counters of the virtual board: its timing model answers on a page of registers (schema/device_page.toml).
+// Without the plug-in the page is plain memory and reads 0.
 #include "hal/pmu.h"
 
 #include "arch/cpu.h"
 #include "board_config.h"
-
-#if BOARD_HAS_DEVICE_PAGE
-
 #include "schema/device_page.h"
 
 static volatile struct device_page *const page = (volatile struct device_page *)BOARD_DEVICE_PAGE;
 
-bool pmu_present(void) { return page->magic == DEVICE_PAGE_MAGIC && page->version == DEVICE_PAGE_VERSION; }
+static bool present;
 
-void pmu_init(void) {} // the model counts from power-on
+/// The model counts from power-on: there is nothing to start.
+void pmu_init(void) {
+    present = page->magic == DEVICE_PAGE_MAGIC && page->version == DEVICE_PAGE_VERSION;
+}
 
-uint64_t pmu_hz(void) { return pmu_present() ? page->counter_hz : BOARD_CLOCK_HZ; }
+bool pmu_present(void) {
+    return present;
+}
+
+uint64_t pmu_hz(void) {
+    return present ? page->counter_hz : BOARD_COUNTER_HZ;
+}
 
 /// The plug-in fills the sample before the store to `latch` is over.
 static const volatile struct device_page_sample *latch(void) {
@@ -26,6 +32,10 @@ static const volatile struct device_page_sample *latch(void) {
 }
 
 void pmu_read(struct pmu_sample *sample) {
+    if (!present) {
+        *sample = (struct pmu_sample){0};
+        return;
+    }
     const volatile struct device_page_sample *now = latch();
     sample->cycles = now->cycles;
     sample->instructions = now->instructions;
@@ -33,12 +43,14 @@ void pmu_read(struct pmu_sample *sample) {
         sample->counters[i] = now->counters[i];
 }
 
-uint64_t pmu_cycles(void) { return latch()->cycles; }
+uint64_t pmu_cycles(void) {
+    return present ? latch()->cycles : 0;
+}
 
 void pmu_events(uint16_t events[COUNTERS]) {
     static const uint16_t selected[COUNTERS] = BOARD_PMU_EVENTS;
     for (unsigned i = 0; i < COUNTERS; i++)
-        events[i] = pmu_present() ? page->counter_events[i] : selected[i];
+        events[i] = present ? page->counter_events[i] : selected[i];
 }
 
 void pmu_watch(const void *base, size_t bytes) {
@@ -51,5 +63,3 @@ void pmu_watch_read(uint64_t *accesses, uint64_t *refills) {
     *accesses = now->watch_accesses;
     *refills = now->watch_refills;
 }
-
-#endif

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as short text of a fixed width with their unit, so that columns of them line up on the decimal point's side."""
+"""Figures as short text of a fixed width with their unit, so that columns of them line up."""
 
 from __future__ import annotations
 
 import math
 
 #: What stands where there is no figure: the board has not said, or a ratio has nothing below its line.
-NONE = "–"
+NONE = "-"
 
 _SI = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -55,7 +55,7 @@ def percent(fraction: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """A plain ratio such as IPC in five cells: ` 3.42`, `15.81`, `  –  `."""
+    """A plain ratio such as IPC in five cells: ` 3.42`, `15.81`, `  -  `."""
     if value is None or not math.isfinite(value):
         return f"{NONE:>3}  "
     return f"{value:5.2f}" if value < 99.995 else f"{value:5.0f}"
@@ -67,7 +67,7 @@ def binary(value: float | None) -> str:
         return f"{NONE:>4}    "
     for unit in _BINARY:
         if value < 1023.5 or unit == _BINARY[-1]:
-            digits = f"{value:.0f}" if unit == "B" or value == int(value) and value < 1000 else _three(value)
+            digits = f"{value:.0f}" if unit == "B" or (value == int(value) and value < 1000) else _three(value)
             return f"{digits:>4} {unit:<3}"
         value /= 1024
     raise AssertionError("unreachable")
@@ -75,10 +75,10 @@ def binary(value: float | None) -> str:
 
 def data_rate(bytes_per_s: float | None) -> str:
     """Bytes per second of a link, in SI as links are: `210 kB/s`."""
-    digits, _, prefix = si(bytes_per_s).rstrip().rpartition(" ") if bytes_per_s and bytes_per_s >= 1000 else ("", "", "")
-    if not digits:
-        return f"{NONE} B/s" if bytes_per_s is None else f"{bytes_per_s:.0f} B/s"
-    return f"{digits.strip()} {prefix}B/s"
+    if bytes_per_s is None or bytes_per_s < 1000:
+        return f"{NONE if bytes_per_s is None else round(bytes_per_s)} B/s"
+    digits, prefix = si(bytes_per_s).split()
+    return f"{digits} {prefix}B/s"
 
 
 def token_rate(tokens_per_s: float | None) -> str:

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several verbs have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+Board: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--board", "-b", envvar="MAXCONSOLE_BOARD", metavar="NAME", help="A shipped board, or a profile's path."
+    ),
+]
+Model: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar="MAXCONSOLE_MODEL",
+        metavar="FILE",
+        help="A GGUF file; the demo model if there is none.",
+        show_default=False,
+    ),
+]
+ModelFile: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="[MODEL]", help="A GGUF file; the demo model if there is none.", show_default=False),
+]
+Context: TypeAlias = Annotated[
+    int, typer.Option("--context", "-c", metavar="TOKENS", help="How far back a token can look.")
+]
+Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch.")]
+Fast: TypeAlias = Annotated[
+    bool,
+    typer.Option("--fast", help="Virtual boards: count, but do not time. Several times faster; cycles are not given."),
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+
+
+def verb() -> typer.Typer:
+    """The app of a verb's module."""
+    return typer.Typer(add_completion=False)

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions kept as raw bytes in MCAP files, and played again through the decoder that a board's bytes go through."""
+
+from __future__ import annotations
+
+from maxconsole.recording.facts import Facts
+from maxconsole.recording.layout import Direction, Transfer
+from maxconsole.recording.reader import Loss, Recording
+from maxconsole.recording.recorder import Recorder
+from maxconsole.recording.replay import ReplayTransport
+from maxconsole.recording.tap import Tap
+
+__all__ = ["Direction", "Facts", "Loss", "Recorder", "Recording", "ReplayTransport", "Tap", "Transfer"]

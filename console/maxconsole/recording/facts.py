@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording says about itself: board, model, firmware, and whether its cycles are modelled or measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+from maxconsole.errors import UserError
+from maxconsole.recording.layout import BOARDS, FORMAT, MODEL, SESSION
+from maxconsole.schema import wire
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything that was known about the session when its recording started.
+
+    `board_profiles` are TOML texts by file name: the board's own first, then those that it extends. `model` is empty
+    for a board without one. `build_id` is the firmware's, hexadecimal, and empty where it is only in the HELLO.
+    """
+
+    board: str
+    board_profiles: Mapping[str, str] = field(default_factory=dict)
+    model: Json = field(default_factory=dict)
+    build_id: str = ""
+    link: str = ""  # "rtt", or a port and its rate
+    modelled: bool = False
+    timing_model: str = ""  # the version of what models the cycles
+    console: str = ""  # version of the console that recorded
+    started_ns: int = 0  # wall clock at the start, since 1970
+    started_monotonic_ns: int = 0  # the monotonic clock at the same moment
+    schema_hash: int = wire.SCHEMA_HASH  # of the messages that the console understood
+
+    @property
+    def badge(self) -> str:
+        """What must stand beside every figure: MEASURED, or MODELLED with the model's version."""
+        return f"MODELLED {self.timing_model}".rstrip() if self.modelled else "MEASURED"
+
+    def attachments(self) -> dict[str, tuple[str, bytes]]:
+        """Media type and content by name."""
+        session = {name: getattr(self, name) for name in _SESSION_TYPES}
+        files = {
+            SESSION: ("application/json", _dump({"format": FORMAT, **session})),
+            MODEL: ("application/json", _dump(self.model)),
+        }
+        for name, text in self.board_profiles.items():
+            files[BOARDS + name] = ("application/toml", text.encode())
+        return files
+
+
+#: The fields of session.json with the names of their types. The others are attachments of their own.
+_SESSION_TYPES = {one.name: one.type for one in fields(Facts) if one.name not in ("board_profiles", "model")}
+
+
+def read_facts(attachments: Mapping[str, bytes], name: str) -> Facts:
+    """The facts in the attachments of the recording called `name`, in the file's order.
+
+    Raises UserError for one that is missing or malformed, or of a newer format.
+    """
+    session = _load(attachments, SESSION, name)
+    if session.pop("format", None) != FORMAT:
+        raise UserError(f"{name} was recorded by a newer console", hint="update this one: pip install -U maxconsole")
+    if any(type(value).__name__ != _SESSION_TYPES.get(key) for key, value in session.items()):
+        raise _damaged(name, SESSION)
+    try:
+        profiles = {
+            path.removeprefix(BOARDS): data.decode() for path, data in attachments.items() if path.startswith(BOARDS)
+        }
+        return Facts(**session, board_profiles=profiles, model=_load(attachments, MODEL, name))
+    except (TypeError, UnicodeDecodeError) as error:
+        raise _damaged(name, SESSION) from error
+
+
+def _dump(value: Json) -> bytes:
+    return json.dumps(value, indent=1).encode()
+
+
+def _load(attachments: Mapping[str, bytes], attachment: str, name: str) -> Json:
+    try:
+        value = json.loads(attachments[attachment])
+    except (KeyError, ValueError, RecursionError) as error:
+        raise _damaged(name, attachment) from error
+    if not isinstance(value, dict):
+        raise _damaged(name, attachment)
+    return value
+
+
+def _damaged(name: str, attachment: str) -> UserError:
+    return UserError(
+        f"{name} does not say what it recorded: its {attachment} is missing or damaged",
+        hint="the file was cut off as it was started, or its beginning is overwritten; restore it from a copy",
+    )

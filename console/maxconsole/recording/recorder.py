@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the link's bytes to an MCAP file from a thread of its own, at most a flush period behind."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+from mcap.writer import IndexType, Writer
+
+from maxconsole import __version__
+from maxconsole.errors import UserError
+from maxconsole.recording.facts import Facts
+from maxconsole.recording.layout import PROFILE, SEQUENCE_MASK, Direction
+
+#: What a kill -9 can lose is what came in this time, and in the time that one flush takes.
+FLUSH_PERIOD: Final = 0.25
+#: Bytes that may wait for the disk. A slower disk loses transfers, and the file says so by a gap in their numbers.
+BACKLOG_MAX: Final = 64 << 20
+#: How long `close` waits for the disk.
+_CLOSE_PATIENCE: Final = 15.0
+
+_HINTS: Final = {
+    errno.EEXIST: "choose another name, or overwrite it with --force",
+    errno.ENOENT: "create its folder first",
+    errno.EISDIR: "name a file in it",
+    errno.EACCES: "choose a folder that you can write",
+    errno.EROFS: "choose a folder that you can write",
+    errno.ENOSPC: "free some space, or record to another disk",
+    errno.EDQUOT: "free some space, or record to another disk",
+    errno.EAGAIN: "another console is recording to it; choose another name",
+}
+
+
+class Recorder:
+    """A recording in the making. `received` and `sent` take what the link moved, and cost about a microsecond.
+
+    `received` may be called from one thread and `sent` from another. Trouble with the file ends the recording and not
+    the session: it is kept in `failure` and handed to `on_failure`, in the recorder's thread; what came before it
+    stays readable. It grows by some 300 bytes of memory with every flush that had anything to write.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        facts: Facts,
+        *,
+        force: bool = False,
+        on_failure: Callable[[UserError], None] | None = None,
+    ) -> None:
+        """Creates the file, with everything that `facts` has; the versions and the start are filled in here.
+
+        Raises UserError when it cannot be written, and when it exists and `force` is not given.
+        """
+        self.path = path
+        self.failure: UserError | None = None
+        self._on_failure = on_failure
+        self._received = _Side(Direction.FROM_BOARD)
+        self._sent = _Side(Direction.TO_BOARD)
+        self._backlog: deque[tuple[Direction, int, int, int, bytes]] = deque()
+        self._written = 0
+        self._last_ns = 0
+        self._stopping = threading.Event()
+        self._closing = threading.Lock()
+        self.facts = replace(
+            facts, console=__version__, started_ns=time.time_ns(), started_monotonic_ns=time.monotonic_ns()
+        )
+        try:
+            self._file, created = _create(path, force)
+        except OSError as error:
+            raise self._error("cannot record to", error) from error
+        try:
+            self._writer = _start(self._file, self.facts)
+        except OSError as error:
+            _abandon(self._file)
+            if created:
+                path.unlink(missing_ok=True)
+            raise self._error("cannot record to", error) from error
+        self._thread = threading.Thread(target=self._run, name="maxconsole-recorder", daemon=True)
+        self._thread.start()
+
+    @property
+    def recorded_bytes(self) -> int:
+        """Bytes of the link, both ways, that are in the file or on their way to it."""
+        return self._received.accepted + self._sent.accepted
+
+    @property
+    def dropped(self) -> int:
+        """Transfers that are missing because the disk was too slow."""
+        return self._received.dropped + self._sent.dropped
+
+    def received(self, data: bytes) -> None:
+        """Keeps what one read of the transport gave."""
+        self._take(self._received, data)
+
+    def sent(self, data: bytes) -> None:
+        """Keeps what one write of the transport is given."""
+        self._take(self._sent, data)
+
+    def close(self) -> None:
+        """Writes what is left, and the index. Trouble is in `failure`. Closing twice is harmless."""
+        with self._closing:
+            self._stopping.set()
+            self._thread.join(_CLOSE_PATIENCE)
+            if self._thread.is_alive() and self.failure is None:
+                self._fail(TimeoutError(errno.ETIMEDOUT, f"the disk did not take it within {_CLOSE_PATIENCE:g} s"))
+
+    def _take(self, side: _Side, data: bytes) -> None:
+        if self.failure is not None or self._stopping.is_set():
+            return
+        sequence = side.sequence
+        side.sequence = sequence + 1
+        if self.recorded_bytes - self._written > BACKLOG_MAX:
+            side.dropped += 1
+            return
+        side.accepted += len(data)
+        self._backlog.append((side.direction, sequence, time.monotonic_ns(), time.time_ns(), data))
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.wait(FLUSH_PERIOD):
+                self._drain()
+            self._drain()
+            self._writer.finish()
+            self._file.close()
+        except Exception as error:  # whatever it is, the session goes on and its user must learn of it
+            self._fail(error)
+            _abandon(self._file)
+
+    def _drain(self) -> None:
+        """Writes the backlog out, as a chunk that can be read on its own."""
+        waiting = len(self._backlog)
+        for _ in range(waiting):
+            direction, sequence, monotonic_ns, wall_ns, data = self._backlog.popleft()
+            # Two threads bring transfers, and may have read the clock in the other order.
+            self._last_ns = max(self._last_ns, monotonic_ns)
+            log_ns = self.facts.started_ns + self._last_ns - self.facts.started_monotonic_ns
+            self._writer.add_message(direction, log_ns, data, wall_ns, sequence & SEQUENCE_MASK)
+            self._written += len(data)
+        if waiting:
+            self._writer.flush()
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = self._error("recording has stopped:", error)
+        self._backlog.clear()
+        if self._on_failure is not None:
+            self._on_failure(self.failure)
+
+    def _error(self, what: str, error: Exception) -> UserError:
+        code = error.errno if isinstance(error, OSError) else None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
+        failure = UserError(f"{what} {self.path}: {reason}", hint=_HINTS.get(code or 0, ""))
+        failure.__cause__ = error
+        return failure
+
+
+class _Side:
+    """One direction; only the thread that brings its bytes changes it."""
+
+    __slots__ = ("accepted", "direction", "dropped", "sequence")
+
+    def __init__(self, direction: Direction) -> None:
+        self.direction = direction
+        self.accepted = 0
+        self.dropped = 0
+        self.sequence = 0
+
+
+class _McapWriter(Protocol):
+    """What is used of mcap.writer.Writer, which has no complete types."""
+
+    def add_message(self, channel_id: int, log_time: int, data: bytes, publish_time: int, sequence: int, /) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+def _create(path: Path, force: bool) -> tuple[IO[bytes], bool]:
+    """The locked, empty file, and whether it is new. A buffered one: the writer would not flush one without a buffer."""
+    exclusive = 0 if force and path.exists() else os.O_EXCL
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | exclusive, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.ftruncate(descriptor, 0)
+        return os.fdopen(descriptor, "wb"), bool(exclusive)
+    except OSError:
+        os.close(descriptor)
+        raise
+
+
+def _start(file: IO[bytes], facts: Facts) -> _McapWriter:
+    """Writes header and facts out, and declares the channels, which go into the first chunk."""
+    # Without the index of single messages the file is a third smaller; the one of chunks is enough to seek.
+    writer = Writer(file, index_types=IndexType.ALL & ~IndexType.MESSAGE)
+    writer.start(PROFILE, f"maxconsole {facts.console}")
+    for name, (media_type, data) in facts.attachments().items():
+        writer.add_attachment(facts.started_ns, facts.started_ns, name, media_type, data)
+    schema = writer.register_schema("bytes", "", b"")
+    for direction in Direction:
+        if writer.register_channel(direction.topic, "", schema) != direction:
+            raise AssertionError("mcap numbers channels from 1 on, in order")
+    file.flush()
+    return writer
+
+
+def _abandon(file: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):  # flushing what the disk has refused fails once more, and then it is closed
+        file.close()

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request to the engine: sends the prompt, yields the text as it comes, and adds up what it cost."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from maxconsole.errors import BoardError
+from maxconsole.link.client import Link, Pending
+from maxconsole.link.frames import PAYLOAD_MAX
+from maxconsole.link.text import printable
+from maxconsole.models.tokenizer import Tokenizer
+from maxconsole.schema import wire
+from maxconsole.session.machine import Badge
+from maxconsole.session.progress import Progress
+from maxconsole.session.results import Answer, Wall, reason_words
+from maxconsole.session.sampling import Sampling
+from maxconsole.telemetry.fold import Telemetry
+from maxconsole.telemetry.snapshot import Snapshot
+
+_TOKEN_BYTES = 4
+_PART_TOKENS = (PAYLOAD_MAX - wire.PromptPart.SIZE) // _TOKEN_BYTES
+#: How long one look for news may take: bounds how late a cancellation is sent.
+_SLICE = 0.1
+#: How long an abandoned request may take to end.
+_DRAIN = 30.0
+_QUERY_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of the engine. The `prompt` follows the first `keep` cached tokens."""
+
+    number: int
+    prompt: Sequence[int]
+    keep: int
+    max_new: int
+    sampling: Sampling
+    stop: Sequence[int]
+
+    def generate(self) -> wire.Generate:
+        """The command."""
+        sampling = self.sampling
+        return wire.Generate(
+            request=self.number,
+            keep=self.keep,
+            prompt_tokens=len(self.prompt),
+            max_new=self.max_new,
+            flags=0,
+            top_k=sampling.top_k,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            repeat_penalty=sampling.repeat_penalty,
+            repeat_window=sampling.repeat_window,
+            seed=sampling.seed or 0,
+            stop_count=len(self.stop),
+            stop=tuple(self.stop),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What a request needs of a session."""
+
+    link: Link
+    telemetry: Telemetry
+    tokenizer: Tokenizer
+    hello: wire.Hello
+    badge: Badge
+    watch: Callable[[str], None]  # told what is waited for; raises when the board is dead or silent for too long
+    fault: Callable[[wire.Fault], BoardError]
+    ended: Callable[[Sequence[int]], None]  # told the tokens of the answer, after the board has told its KV state
+
+
+class Generation:
+    """Iterate over it for the pieces of text; then `answer` is there.
+
+    Leaving the iteration early, also by an exception, cancels the request and waits until the board has ended it.
+    """
+
+    def __init__(self, board: Board, request: Request, cancel: threading.Event, progress: Progress) -> None:
+        self._board = board
+        self._request = request
+        self._cancel = cancel
+        self._progress = progress
+        self._tokens: list[int] = []
+        self._logprobs: list[float] = []
+        self._text: list[str] = []
+        self._start = 0.0
+        self._first_token: float | None = None
+        self._done: wire.Done | None = None
+        self._answer: Answer | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """The result. Raises RuntimeError before the iteration has ended."""
+        if self._answer is None:
+            raise RuntimeError("the request has not ended")
+        return self._answer
+
+    def __iter__(self) -> Iterator[str]:
+        """Pieces of text, control characters escaped. Raises RefusedError, BoardError."""
+        before = self._board.telemetry.snapshot()
+        self._send_prompt()
+        self._start = time.monotonic()
+        pending = self._board.link.send(self._request.generate())
+        try:
+            yield from self._pieces(pending)
+        except BoardError:
+            raise  # nothing runs any more that could be cancelled
+        except BaseException:
+            self._abandon()
+            raise
+        self._answer = self._result(before, time.monotonic() - self._start)
+
+    def _send_prompt(self) -> None:
+        prompt = self._request.prompt
+        for offset in range(0, len(prompt), _PART_TOKENS):
+            tokens = tuple(prompt[offset : offset + _PART_TOKENS])
+            self._board.link.request(wire.PromptPart(request=self._request.number, offset=offset, tail=tokens))
+
+    def _pieces(self, pending: Pending) -> Iterator[str]:
+        stream = self._board.tokenizer.stream()
+        while self._done is None:
+            text = ""
+            match self._news(pending):
+                case wire.Token() as token:
+                    self._keep(token)
+                    text = "" if token.token in self._request.stop else stream.feed(token.token)
+                case wire.Progress() as progress:
+                    words = f"{progress.done} of {progress.total} tokens"
+                    self._progress("prefill", progress.done, progress.total, words)
+                case wire.Done() as done:
+                    self._done = done
+                    text = stream.finish()
+            if text:
+                self._text.append(printable(text, keep="\n\t"))
+                yield self._text[-1]
+
+    def _news(self, pending: Pending) -> wire.Token | wire.Progress | wire.Logits | wire.Done | None:
+        """The next message about this request, or None after a moment.
+
+        Sends a cancellation that is due. Raises RefusedError, and BoardError when there is nothing to wait for.
+        """
+        pending.wait(0)
+        if self._cancel.is_set():
+            self._cancel.clear()
+            self._board.link.send(wire.Cancel(request=self._request.number))
+        news = self._board.link.receive(_SLICE)
+        if news is None:
+            self._board.watch("an answer")
+        elif isinstance(news, wire.Fault):
+            raise self._board.fault(news)
+        elif isinstance(news, wire.Hello):
+            raise BoardError("the board has restarted in the middle of a request", hint="flash again to go on")
+        elif news.request == self._request.number:
+            return news
+        return None
+
+    def _keep(self, token: wire.Token) -> None:
+        if self._first_token is None:
+            self._first_token = time.monotonic() - self._start
+        self._tokens.append(token.token)
+        self._logprobs.append(token.logprob)
+
+    def _abandon(self) -> None:
+        """Ends the request on the board, or gives up on a board that no longer listens: the first error is the one."""
+        with contextlib.suppress(BoardError):
+            self._board.link.send(wire.Cancel(request=self._request.number))
+            end = time.monotonic() + _DRAIN
+            while time.monotonic() < end:
+                news = self._board.link.receive(_SLICE)
+                if isinstance(news, wire.Done) and news.request == self._request.number:
+                    return
+
+    def _result(self, before: Snapshot, total: float) -> Answer:
+        link, hello, done = self._board.link, self._board.hello, self._done
+        assert done is not None
+        for item in (wire.QueryItem.KV_STATE, wire.QueryItem.STATUS):
+            link.request(wire.Query(item=item), timeout=_QUERY_TIMEOUT)
+        self._board.ended(self._tokens)
+        after = self._board.telemetry.snapshot()
+        return Answer(
+            text="".join(self._text),
+            tokens=tuple(self._tokens),
+            logprobs=tuple(self._logprobs),
+            reason=reason_words(done.reason),
+            prompt_tokens=self._request.keep + len(self._request.prompt),
+            cached_tokens=self._request.keep,
+            prefill_cycles=done.prefill_cycles,
+            decode_cycles=done.decode_cycles,
+            counter_hz=hello.counter_hz,
+            counter_events=hello.counter_events,
+            badge=self._board.badge,
+            sampling=self._request.sampling,
+            wall=Wall(self._first_token, total),
+            kernels=after.kernels - before.kernels,
+            kv=after.kv,
+            dropped_events=after.dropped_events - before.dropped_events,
+            lost_frames=after.link.lost_frames - before.link.lost_frames,
+        )

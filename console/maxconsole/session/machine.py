@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session needs of the board itself, beside the link: memory, life signs, and a look at its cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from maxconsole.link.transport import MemoryAccess, Transport
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """Where cycles and misses come from. `model_version` is that of the timing model, None for silicon."""
+
+    modelled: bool
+    model_version: int | None = None
+    timed: bool = True  # False: a virtual board that only counts
+
+    def __str__(self) -> str:
+        if not self.modelled:
+            return "MEASURED"
+        version = "" if self.model_version is None else f" (timing model {self.model_version})"
+        return f"MODELLED{version}" if self.timed else f"COUNTED{version}: no cycles in fast mode"
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedCore:
+    """Where a halted core was, and the return addresses that led there."""
+
+    number: int
+    pc: int
+    backtrace: tuple[int, ...] = ()
+
+
+class Machine(Protocol):
+    """A board on which the firmware runs. Every method raises BoardError when it cannot do its work."""
+
+    @property
+    def memory(self) -> MemoryAccess:
+        """The board's physical memory."""
+        ...
+
+    @property
+    def badge(self) -> Badge:
+        """Where its cycle and event counts come from."""
+        ...
+
+    def transport(self, timeout: float) -> Transport:
+        """A byte stream to the firmware, once it is ready to talk."""
+        ...
+
+    def check(self) -> None:
+        """Returns if the board is alive as far as can be seen from outside."""
+        ...
+
+    def halt(self) -> tuple[StoppedCore, ...]:
+        """Stops all cores and says where they were."""
+        ...
+
+    def uart_text(self) -> str:
+        """What the board wrote to its UART; "" where that is not read. Not yet safe to print."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of the board; an emulated one ends and leaves nothing behind. Closing twice is harmless."""
+        ...

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One board with its link and its telemetry: open, ask, cancel, close."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from maxconsole.errors import UserError
+from maxconsole.firmware.symbols import Symbolizer
+from maxconsole.link.client import Link
+from maxconsole.schema import wire
+from maxconsole.session import diagnosis
+from maxconsole.session.flash import flash
+from maxconsole.session.generation import Board, Generation, Request
+from maxconsole.session.hello import check_hello, wait_for_hello
+from maxconsole.session.machine import Badge, Machine
+from maxconsole.session.progress import Progress, silent
+from maxconsole.session.sampling import Sampling
+from maxconsole.session.setup import Prepared, Setup, prepare
+from maxconsole.telemetry.fold import Telemetry
+from maxconsole.telemetry.snapshot import Snapshot
+
+_ATTACH_TIMEOUT = 30.0
+_HELLO_TIMEOUT = 30.0
+#: Seconds without a single byte from a board that works on a request, after which it is halted and looked at.
+_SILENCE = 60.0
+#: Seconds of silence after which it is asked whether it still listens. A request looks for commands as it goes.
+_ASK_AFTER = 15.0
+
+
+class Session:
+    """A board on which a model runs. As a context manager it leaves nothing behind.
+
+    One thread asks; `cancel` and `snapshot` may be called from any other.
+    """
+
+    def __init__(self, prepared: Prepared, machine: Machine) -> None:
+        """Takes over a board that was just flashed. Raises BoardError when it does not say the right HELLO."""
+        self.prepared = prepared
+        self._machine = machine
+        self._telemetry = Telemetry()
+        self._symbols = Symbolizer(prepared.firmware.elf)
+        self._cancel = threading.Event()
+        self._requests = 0
+        self._cached: tuple[int, ...] = ()  # tokens that the board holds keys and values of
+        self._quiet = _Quiet()
+        self._link = Link(machine.transport(_ATTACH_TIMEOUT), self._telemetry, capture=prepared.setup.capture)
+        try:
+            self.hello = wait_for_hello(self._link, machine, self._telemetry, self._symbols, timeout=_HELLO_TIMEOUT)
+            check_hello(self.hello, prepared, self._telemetry)
+        except BaseException:
+            self._link.close()
+            self._symbols.close()
+            raise
+
+    @classmethod
+    def open(cls, setup: Setup, progress: Progress = silent) -> Self:
+        """Plans, packs, builds, flashes and waits for the board.
+
+        Raises UserError and its kinds: see prepare, flash, and BoardError for a board that does not come up.
+        """
+        prepared = prepare(setup, progress)
+        machine = flash(prepared, progress)
+        try:
+            progress("boot", 0, 0)
+            session = cls(prepared, machine)
+            progress("boot", 1, 1)
+        except BaseException:
+            machine.close()
+            raise
+        return session
+
+    @property
+    def badge(self) -> Badge:
+        """Where the board's figures come from."""
+        return self._machine.badge
+
+    @property
+    def link(self) -> Link:
+        """For commands of one's own, while no request runs."""
+        return self._link
+
+    def snapshot(self) -> Snapshot:
+        """Everything that the board has reported."""
+        return self._telemetry.snapshot()
+
+    def ask(self, prompt: Sequence[int], sampling: Sampling, max_new: int, progress: Progress = silent) -> Generation:
+        """Lets the model continue `prompt`, the whole of it: what the board has cached of it is not sent again.
+
+        Iterating over the result runs the request. Raises UserError for a prompt that the board cannot take.
+        """
+        if not prompt:
+            raise UserError("the prompt is empty")
+        if max_new < 1:
+            raise UserError(f"cannot generate {max_new} tokens", hint="ask for one at least")
+        keep = self._reusable(prompt)
+        if len(prompt) - keep > self.hello.prompt_max:
+            raise UserError(f"the prompt has {len(prompt)} tokens; the firmware takes {self.hello.prompt_max} at once")
+        self._requests += 1
+        self._cancel.clear()
+        self._quiet.restart()
+        request = Request(
+            number=self._requests,
+            prompt=tuple(prompt[keep:]),
+            keep=keep,
+            max_new=max_new,
+            sampling=sampling.seeded(),
+            stop=self.prepared.model.tokenizer.vocabulary.special.stop,
+        )
+        board = Board(
+            link=self._link,
+            telemetry=self._telemetry,
+            tokenizer=self.prepared.model.tokenizer,
+            hello=self.hello,
+            badge=self.badge,
+            watch=self._watch,
+            fault=lambda fault: diagnosis.fault_error(fault, self._symbols),
+            ended=lambda tokens: self._remember(prompt, tokens),
+        )
+        return Generation(board, request, self._cancel, progress)
+
+    def cancel(self) -> None:
+        """Ends the request that runs, as soon as the board looks for commands; it still gives a result."""
+        self._cancel.set()
+
+    def reset(self) -> None:
+        """Forgets the cached tokens, here and on the board."""
+        self._cached = ()
+        self._link.request(wire.MessageType.RESET_KV)
+
+    def close(self) -> None:
+        """Ends the link and the board, and removes everything of theirs. Closing twice is harmless."""
+        try:
+            self._link.close()
+        finally:
+            self._machine.close()
+            self._symbols.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _reusable(self, prompt: Sequence[int]) -> int:
+        """How many tokens at the start of `prompt` the board still has; at least one is left to compute."""
+        same = 0
+        for old, new in zip(self._cached, prompt[:-1], strict=False):
+            if old != new:
+                break
+            same += 1
+        kv = self.snapshot().kv
+        if same < len(self._cached) and kv is not None and kv.length > kv.capacity:
+            return 0  # the ring has wrapped: of the tokens before, some are gone
+        return same
+
+    def _remember(self, prompt: Sequence[int], tokens: Sequence[int]) -> None:
+        """Notes what the board has cached. It has not computed the last token that it chose."""
+        kv = self.snapshot().kv
+        self._cached = (*prompt, *tokens)[: kv.length] if kv is not None else ()
+
+    def _watch(self, waited_for: str) -> None:
+        """Raises BoardError when the board has died, or has been silent for too long."""
+        self._machine.check()
+        silent_for = self._quiet.seconds(self._link.counters.bytes)
+        if silent_for > _SILENCE:
+            raise diagnosis.silence_error(self._machine, self._symbols, _SILENCE, waited_for)
+        if silent_for > self._quiet.next_question:
+            self._quiet.next_question += _ASK_AFTER
+            self._link.send(wire.Ping(nonce=0))
+
+
+class _Quiet:
+    """Measures how long nothing has come."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Silence begins now."""
+        self._bytes = -1
+        self._since = time.monotonic()
+        self.next_question = _ASK_AFTER
+
+    def seconds(self, received: int) -> float:
+        """Since when the count of received bytes has stood still."""
+        if received != self._bytes:
+            self.restart()
+            self._bytes = received
+        return time.monotonic() - self._since

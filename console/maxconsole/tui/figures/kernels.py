@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the cycles went: one row a kernel, over all cores, for one phase or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from maxconsole.schema import wire
+from maxconsole.telemetry.kernels import KernelTable
+from maxconsole.telemetry.report import MAC_KERNELS, UNCOVERED, KernelRow, kernel_rows, ratio
+from maxconsole.telemetry.snapshot import Snapshot
+from maxconsole.tui.figures.choices import Order, PhaseChoice
+
+#: Arm DDI 0487, "Common event numbers": cycles in which nothing was issued because the back end could take nothing.
+STALL_BACKEND: Final = 0x24
+#: int8 multiply-accumulates that a Cortex-A76 can do in a cycle: two SDOT of 16 (Arm Cortex-A76 Software Optimization
+#: Guide, section 3.14: ASIMD dot product, throughput 2).
+PEAK_MACS_PER_CYCLE: Final = 32
+
+_PHASES: Final = {PhaseChoice.PREFILL: wire.Phase.PREFILL, PhaseChoice.DECODE: wire.Phase.DECODE}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFigures:
+    """One row of the table. Ratios are None where the board does not count what they need."""
+
+    name: str
+    count: int
+    cycles: int
+    share: float  # of all cycles shown, 0..1
+    ipc: float | None
+    macs_per_instruction: float | None  # None where the kernel does no multiply-accumulates
+    macs_per_cycle: float | None
+    l1d_miss: float | None  # refills per access, 0..1
+    l2_miss: float | None
+    stalled: float | None  # cycles in which the back end took nothing, 0..1
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTotals:
+    """The rows, and what they add up to."""
+
+    rows: tuple[KernelFigures, ...]
+    steps: int  # prefill batches and decode steps
+    cycles: int
+    ipc: float | None
+    macs_per_instruction: float | None  # over the kernels that do any
+    macs_per_cycle: float | None  # over all cycles
+
+
+def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order) -> KernelTotals:
+    """The table for `choice`, sorted by `order`."""
+    table = of_phase(snapshot.kernels, choice)
+    events = snapshot.hello.counter_events if snapshot.hello else ()
+    found = kernel_rows(table, events)
+    stall_slot = events.index(STALL_BACKEND) if STALL_BACKEND in events else None
+    rows = sorted((_figures(row, table, stall_slot) for row in found), key=_KEYS[order])
+    cycles = sum(row.cycles for row in found)
+    instructions = sum(row.instructions for row in found)
+    macs = sum(row.work for row in found if row.instructions_per_mac is not None)
+    mac_instructions = sum(row.instructions for row in found if row.instructions_per_mac is not None)
+    return KernelTotals(
+        rows=tuple(rows),
+        steps=table.sums(0, wire.Kernel.STEP).count,
+        cycles=cycles,
+        ipc=ratio(instructions, cycles) if instructions else None,
+        macs_per_instruction=ratio(macs, mac_instructions),
+        macs_per_cycle=ratio(macs, cycles) if macs else None,
+    )
+
+
+def of_phase(table: KernelTable, choice: PhaseChoice) -> KernelTable:
+    """A table that holds one phase, or the sum of all, in the place of the first phase."""
+    phase = _PHASES.get(choice)
+    values = np.zeros_like(table.values)
+    values[0] = table.values.sum(axis=0) if phase is None else table.values[phase]
+    values.flags.writeable = False
+    return KernelTable(values)
+
+
+def _figures(row: KernelRow, table: KernelTable, stall_slot: int | None) -> KernelFigures:
+    kernel = _KERNELS.get(row.kernel)
+    has_macs = kernel in MAC_KERNELS
+    stalls = None
+    if stall_slot is not None and kernel is not None:
+        stalls = table.sums(0, kernel).counters[stall_slot]
+    return KernelFigures(
+        name=row.kernel,
+        count=row.count,
+        cycles=row.cycles,
+        share=row.share,
+        ipc=row.ipc,
+        macs_per_instruction=ratio(row.work, row.instructions) if has_macs else None,
+        macs_per_cycle=ratio(row.work, row.cycles) if has_macs else None,
+        l1d_miss=row.l1d_refill,
+        l2_miss=row.l2_refill,
+        stalled=ratio(stalls, row.cycles),
+    )
+
+
+_KERNELS: Final = {kernel.name.lower(): kernel for kernel in wire.Kernel}
+
+
+def _by_execution(row: KernelFigures) -> tuple[float, ...]:
+    return (len(_KERNELS) if row.name == UNCOVERED else _KERNELS[row.name],)
+
+
+_KEYS: Final[dict[Order, Callable[[KernelFigures], tuple[float, ...]]]] = {
+    Order.SHARE: lambda row: (-row.cycles,),
+    Order.EXECUTION: _by_execution,
+    Order.IPC: lambda row: (-(row.ipc or 0.0), -row.cycles),
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass: batches of tokens through all layers into the KV ring, and logits of the rows that are wanted.
+//
+// Results do not depend on how tokens are cut into batches: every kernel treats rows independently, matrix sums are
+// exact integers, and attention walks the ring by position.
+//
+// Memory, all from the pools, every buffer rounded up to 64 bytes. With B = the largest batch, h = hidden, f = ffn,
+// q = heads * head_dim, c = kv_heads * head_dim, d = head_dim, K = max(h, q, f) rounded up to a multiple of 64:
+//   ACTIVATION_POOL
+//     2 x B * h * 4      residual stream, double buffered: every addition reads one and writes the other
+//     B * h * 4          normalized rows, then the output of attn_output and ffn_down
+//     2 x B * q * 4      queries; attention output
+//     2 x B * c * 4      keys; values
+//     2 x B * f * 4      gate; up
+//     B * K              quantized rows: int8 values
+//     B * K / 4          their group scales and sums
+//     B * K / 8          their half sums
+//     B * 4              their row scales
+//     (B + 1) * d * 2    rotations of the batch's positions and of the sinks' query
+//     16 * K             panel being multiplied: int8 weights
+//     4 * K              its scales
+//     64                 its column factors
+//     4 * V              logits, V = vocabulary rounded up to a multiple of 16
+//     V' / 8             a bit per token for sampling, V' = vocabulary rounded up to a multiple of 32
+//   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
+//     layers * kv_heads * P * (64 * d + 256)
+//     P * 128            token ids
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/model.h"
+#include "kernels/activations.h"
+#include "kernels/dequant.h"
+#include "memory/kv_ring.h"
+
+enum outputs { OUTPUTS_NONE, OUTPUTS_LAST, OUTPUTS_ALL };
+
+struct forward {
+    const struct model *model;
+    struct kv_ring ring;
+    unsigned batch_max;
+    unsigned current;   // which residual buffer holds the rows
+    unsigned rows;      // of the last batch
+    unsigned first_row; // of it that residual[current] begins with
+    float *residual[2], *normed, *query, *key, *value, *attended, *gate, *up;
+    struct activations quantized;
+    int16_t *rope;      // [batch_max][head_dim]
+    int16_t *sink_rope; // [head_dim]
+    struct panel panel;
+    float *logits;       // [vocabulary, padded to 16]
+    uint32_t *repeated;  // a bit per token, for sample(); all zero between its calls
+};
+
+/// Takes memory for `model` from the pools and forgets all tokens. False, with a log line, when it does not fit.
+bool forward_init(struct forward *forward, const struct model *model, unsigned context, unsigned batch_max);
+
+/// Called before each layer; returning false stops the batch.
+typedef bool between_layers(void *context, unsigned layer, unsigned count);
+
+/// Appends `count` tokens (at most batch_max, ids below the vocabulary) to the ring and runs them through all layers.
+/// `outputs` says which rows forward_logits() will be asked for; the last layer then skips what no one needs.
+/// False when `go_on` stopped it: the tokens are then taken back.
+bool forward_batch(struct forward *forward, const uint32_t *tokens, unsigned count, enum outputs outputs,
+                   between_layers *go_on, void *context);
+
+/// Logits of row `row` of the last batch, in forward->logits until the next call: final norm and head.
+const float *forward_logits(struct forward *forward, unsigned row);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model.h"
+
+#include <stdbool.h>
+
+#include "arch/string.h"
+#include "board_config.h"
+#include "kernels/exp2.h"
+#include "kernels/pack.h"
+#include "link/channel.h"
+#include "link/crc32.h"
+
+// Refuses the image: `return refuse(...)`.
+#define refuse(status, ...) (log_text(LOG_LEVEL_ERROR, "weight image: " __VA_ARGS__), REPLY_STATUS_##status)
+
+static uint32_t header_crc(const uint8_t *image, size_t bytes) {
+    static const uint8_t zero[4];
+    const size_t at = offsetof(struct image_header, header_crc);
+    uint32_t crc = crc32(0, image, at);
+    crc = crc32(crc, zero, sizeof zero);
+    return crc32(crc, image + at + sizeof zero, bytes - at - sizeof zero);
+}
+
+// Header and table lie within the image and are what the console wrote.
+static enum reply_status check_header(const struct image_header *h, const uint8_t *image, size_t bytes) {
+    if ((uintptr_t)image % IMAGE_ALIGN)
+        return refuse(BAD_VALUE, "not aligned to %d bytes", IMAGE_ALIGN);
+    if (bytes < sizeof *h || h->magic != IMAGE_MAGIC)
+        return REPLY_STATUS_NO_MODEL; // an empty pool is nothing to complain about
+    if (h->version != IMAGE_VERSION)
+        return refuse(BAD_VALUE, "version %u, this firmware reads version %u", h->version, IMAGE_VERSION);
+    if (h->total_bytes > bytes || h->header_bytes > h->total_bytes || h->header_bytes % IMAGE_ALIGN)
+        return refuse(BAD_VALUE, "%llu bytes with a header of %u do not fit the %zu bytes of memory",
+                      (unsigned long long)h->total_bytes, h->header_bytes, bytes);
+    uint64_t needed = sizeof *h + (uint64_t)h->tensor_count * sizeof(struct tensor_entry);
+    if (needed > h->header_bytes)
+        return refuse(BAD_VALUE, "a table of %u tensors does not fit its header", h->tensor_count);
+    uint32_t crc = header_crc(image, h->header_bytes);
+    if (crc != h->header_crc)
+        return refuse(BAD_VALUE, "header CRC %08x, expected %08x", crc, h->header_crc);
+    return REPLY_STATUS_OK;
+}
+
+static bool in_range(uint32_t value, uint32_t most) { return value > 0 && value <= most; }
+
+static enum reply_status check_shapes(const struct image_header *h) {
+    if (h->family >= FAMILY_COUNT)
+        return refuse(OUT_OF_RANGE, "model family %u is not supported", h->family);
+    if (!in_range(h->layers, MODEL_LAYERS_MAX) || !in_range(h->hidden, MODEL_WIDTH_MAX) ||
+        !in_range(h->ffn, MODEL_WIDTH_MAX) || !in_range(h->vocabulary, MODEL_VOCABULARY_MAX))
+        return refuse(OUT_OF_RANGE, "layers %u, hidden %u, ffn %u, vocabulary %u", h->layers, h->hidden, h->ffn,
+                      h->vocabulary);
+    if (!in_range(h->head_dim, 2 * ROPE_PAIRS_MAX) || !in_range(h->heads, MODEL_WIDTH_MAX / h->head_dim) ||
+        !in_range(h->kv_heads, h->heads))
+        return refuse(OUT_OF_RANGE, "heads %u, KV heads %u, head size %u", h->heads, h->kv_heads, h->head_dim);
+    if (h->head_dim % 16 || h->rope_pairs != h->head_dim / 2 || h->heads % h->kv_heads)
+        return refuse(BAD_VALUE, "heads %u, KV heads %u, head size %u, rotated pairs %u", h->heads, h->kv_heads,
+                      h->head_dim, h->rope_pairs);
+    if (h->hidden % GROUP || h->ffn % GROUP || h->heads * h->head_dim % GROUP)
+        return refuse(BAD_VALUE, "widths %u, %u and %u are not all multiples of %d", h->hidden, h->ffn,
+                      h->heads * h->head_dim, GROUP);
+    if (float_bits(h->rms_epsilon) >= INFINITY_BITS) // also when negative
+        return refuse(BAD_VALUE, "the norm's epsilon is not a number above 0");
+    if (h->eos_count > EOS_MAX)
+        return refuse(BAD_VALUE, "%u end tokens", h->eos_count);
+    return REPLY_STATUS_OK;
+}
+
+// Where a tensor belongs and what shape it has there. Exactly one of `matrix` and `vector` is set.
+struct place {
+    struct matrix *matrix;
+    const float **vector;
+    uint32_t rows, k;
+};
+
+static struct place place_of(struct model *model, enum tensor_role role, unsigned layer_number) {
+    const struct image_header *h = model->header;
+    struct layer *layer = &model->layers[layer_number];
+    uint32_t q_rows = h->heads * h->head_dim, kv_rows = h->kv_heads * h->head_dim;
+    switch (role) {
+    case TENSOR_ROLE_TOKEN_EMBEDDING:
+        return (struct place){.matrix = &model->embedding, .rows = h->vocabulary, .k = h->hidden};
+    case TENSOR_ROLE_OUTPUT:
+        return (struct place){.matrix = &model->head, .rows = h->vocabulary, .k = h->hidden};
+    case TENSOR_ROLE_OUTPUT_NORM:
+        return (struct place){.vector = &model->output_norm, .rows = h->hidden, .k = 1};
+    case TENSOR_ROLE_ATTN_NORM:
+        return (struct place){.vector = &layer->attn_norm, .rows = h->hidden, .k = 1};
+    case TENSOR_ROLE_FFN_NORM:
+        return (struct place){.vector = &layer->ffn_norm, .rows = h->hidden, .k = 1};
+    case TENSOR_ROLE_ATTN_Q:
+        return (struct place){.matrix = &layer->q, .rows = q_rows, .k = h->hidden};
+    case TENSOR_ROLE_ATTN_K:
+        return (struct place){.matrix = &layer->k, .rows = kv_rows, .k = h->hidden};
+    case TENSOR_ROLE_ATTN_V:
+        return (struct place){.matrix = &layer->v, .rows = kv_rows, .k = h->hidden};
+    case TENSOR_ROLE_ATTN_OUTPUT:
+        return (struct place){.matrix = &layer->o, .rows = h->hidden, .k = q_rows};
+    case TENSOR_ROLE_FFN_GATE:
+        return (struct place){.matrix = &layer->gate, .rows = h->ffn, .k = h->hidden};
+    case TENSOR_ROLE_FFN_UP:
+        return (struct place){.matrix = &layer->up, .rows = h->ffn, .k = h->hidden};
+    case TENSOR_ROLE_FFN_DOWN:
+        return (struct place){.matrix = &layer->down, .rows = h->hidden, .k = h->ffn};
+    }
+    return (struct place){0};
+}
+
+static bool belongs_to_layer(enum tensor_role role) {
+    return role != TENSOR_ROLE_TOKEN_EMBEDDING && role != TENSOR_ROLE_OUTPUT && role != TENSOR_ROLE_OUTPUT_NORM;
+}
+
+static enum reply_status bind_tensor(struct model *model, const uint8_t *image, unsigned index,
+                                     const struct tensor_entry *e) {
+    const struct image_header *h = model->header;
+    if (e->role >= TENSOR_ROLE_COUNT || e->layer >= (belongs_to_layer(e->role) ? h->layers : 1))
+        return refuse(BAD_VALUE, "tensor %u has role %u in layer %u", index, e->role, e->layer);
+    struct place place = place_of(model, e->role, e->layer);
+    struct pack_geometry pack = pack_geometry(e->format);
+    if (place.vector ? e->format != TENSOR_FORMAT_F32 : pack.k == 0)
+        return refuse(BAD_VALUE, "tensor %u, role %u, has format %u", index, e->role, e->format);
+    if (e->rows != place.rows || e->columns != place.k)
+        return refuse(BAD_VALUE, "tensor %u, role %u, is %u x %u instead of %u x %u", index, e->role, e->rows,
+                      e->columns, place.rows, place.k);
+    if (pack.k == K_PACK && place.k % K_PACK)
+        return refuse(BAD_VALUE, "tensor %u: %u inputs are not a multiple of %d", index, place.k, K_PACK);
+    size_t bytes = place.vector ? (place.rows * sizeof(float) + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN
+                                : matrix_bytes(e->format, place.rows, place.k);
+    if (e->bytes != bytes || e->offset % IMAGE_ALIGN || e->offset < h->header_bytes ||
+        e->offset > h->total_bytes || bytes > h->total_bytes - e->offset)
+        return refuse(BAD_VALUE, "tensor %u, role %u: %llu bytes at %llu, expected %zu within the image", index,
+                      e->role, (unsigned long long)e->bytes, (unsigned long long)e->offset, bytes);
+    if (place.vector ? *place.vector != NULL : place.matrix->packs != NULL)
+        return refuse(BAD_VALUE, "role %u of layer %u twice", e->role, e->layer);
+    if (place.vector)
+        *place.vector = (const float *)(image + e->offset);
+    else
+        *place.matrix = (struct matrix){image + e->offset, panel_bytes(e->format, place.k), place.rows, place.k,
+                                        e->format};
+    return REPLY_STATUS_OK;
+}
+
+static enum reply_status check_complete(struct model *model) {
+    for (unsigned role = 0; role < TENSOR_ROLE_COUNT; role++) {
+        unsigned layers = belongs_to_layer(role) ? model->header->layers : 1;
+        for (unsigned layer = 0; layer < layers; layer++) {
+            struct place place = place_of(model, role, layer);
+            bool missing = place.vector ? *place.vector == NULL : place.matrix->packs == NULL;
+            if (missing && role == TENSOR_ROLE_OUTPUT)
+                model->head = model->embedding; // tied
+            else if (missing)
+                return refuse(BAD_VALUE, "no tensor with role %u in layer %u", role, layer);
+        }
+    }
+    return REPLY_STATUS_OK;
+}
+
+enum reply_status model_bind(struct model *model, const uint8_t *image, size_t bytes) {
+    const struct image_header *h = (const struct image_header *)image;
+    enum reply_status status = check_header(h, image, bytes);
+    if (status == REPLY_STATUS_OK)
+        status = check_shapes(h);
+    if (status != REPLY_STATUS_OK)
+        return status;
+    memset(model, 0, sizeof *model);
+    model->header = h;
+    const struct tensor_entry *table = (const struct tensor_entry *)(h + 1);
+    for (unsigned i = 0; i < h->tensor_count; i++) {
+        status = bind_tensor(model, image, i, &table[i]);
+        if (status != REPLY_STATUS_OK)
+            return status;
+    }
+    return check_complete(model);
+}

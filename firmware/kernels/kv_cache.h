@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "memory/kv_ring.h"
+
+/// Keys and values of `rows` consecutive tokens, the first at absolute `position`; their slots are open.
+struct kv_update {
+    const float *keys;   // [rows][kv_heads * head_dim], not rotated
+    const float *values; // likewise
+    size_t stride;       // floats from row to row of both
+    const int16_t *rope; // [rows][head_dim]: rope_row of each token
+    uint32_t position;
+    unsigned rows;
+};
+
+/// Rotates the keys, quantizes both to int8 with one scale per token and head, and writes them into their pages of
+/// `layer`. The time depends on the rows alone, not on how many tokens are cached.
+void kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);

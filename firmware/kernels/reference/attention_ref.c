@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// KV cache and attention from their definitions: one query, one head, one key at a time, addressing slots by position.
+#include "kernels/exp2.h"
+#include "kernels/reference/reference.h"
+#include "schema/image.h"
+
+// Physical page of `page`, recomputed from the rule instead of the map.
+static uint8_t *page_at(const struct kv_ring *ring, unsigned layer, unsigned head, uint32_t page) {
+    unsigned physical = page == 0 ? 0 : 1 + (page - 1) % (ring->page_count - 1);
+    size_t at = ((size_t)layer * ring->shape.kv_heads + head) * ring->page_count + physical;
+    return ring->pages + at * KV_PAGE_BYTES(ring->shape.head_dim);
+}
+
+static int8_t *key_at(uint8_t *page, unsigned head_dim, unsigned slot, unsigned i) {
+    return (int8_t *)page + ((slot / 4 * (head_dim / 4) + i / 4) * 4 + slot % 4) * 4 + i % 4;
+}
+
+static int8_t *value_at(uint8_t *page, unsigned head_dim, unsigned slot, unsigned i) {
+    return (int8_t *)page + 32 * head_dim + (slot / 4 * head_dim + i) * 4 + slot % 4;
+}
+
+static float *scale_at(uint8_t *page, unsigned head_dim, int value, unsigned slot) {
+    return (float *)(page + 64 * head_dim) + (value ? 32 : 0) + slot;
+}
+
+void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update) {
+    unsigned head_dim = ring->shape.head_dim;
+    for (unsigned row = 0; row < update->rows; row++) {
+        uint32_t position = update->position + row;
+        unsigned slot = position % 32;
+        for (unsigned head = 0; head < ring->shape.kv_heads; head++) {
+            uint8_t *page = page_at(ring, layer, head, position / 32);
+            size_t at = row * update->stride + head * head_dim;
+            int8_t key[2 * ROPE_PAIRS_MAX], value[2 * ROPE_PAIRS_MAX];
+            *scale_at(page, head_dim, 0, slot) = reference_rotate_and_quantize(
+                update->keys + at, update->rope + row * head_dim, head_dim, key);
+            *scale_at(page, head_dim, 1, slot) =
+                reference_rotate_and_quantize(update->values + at, NULL, head_dim, value);
+            for (unsigned i = 0; i < head_dim; i++) {
+                *key_at(page, head_dim, slot, i) = key[i];
+                *value_at(page, head_dim, slot, i) = value[i];
+            }
+        }
+    }
+}
+
+struct row {
+    int8_t query[2 * ROPE_PAIRS_MAX];
+    float out[2 * ROPE_PAIRS_MAX];
+    float scale, top, sum;
+};
+
+// One page of one row, keys [from, to).
+static void fold_page(struct row *row, uint8_t *page, unsigned head_dim, unsigned from, unsigned to) {
+    float score[32], pv[32], lane[4] = {0}, top = row->top, largest = 0.0f;
+    for (unsigned j = from; j < to; j++) {
+        int32_t dot = 0;
+        for (unsigned i = 0; i < head_dim; i++)
+            dot += row->query[i] * *key_at(page, head_dim, j, i);
+        score[j] = (float)dot * (*scale_at(page, head_dim, 0, j) * row->scale);
+        top = score[j] > top ? score[j] : top;
+    }
+    for (unsigned j = from; j < to; j++) {
+        float p = exp2_negative(top - score[j]);
+        lane[j % 4] += p;
+        pv[j] = p * *scale_at(page, head_dim, 1, j);
+        largest = pv[j] > largest ? pv[j] : largest;
+    }
+    float alpha = exp2_negative(top - row->top);
+    row->sum = row->sum * alpha + ((lane[0] + lane[1]) + (lane[2] + lane[3]));
+    row->top = top;
+    int counts = largest >= ACTIVATION_TINY;
+    float unit = counts ? largest / PROBABILITY_MAX : 0.0f;
+    for (unsigned i = 0; i < head_dim; i++) {
+        int32_t total = 0;
+        for (unsigned j = from; j < to; j++) {
+            float u = counts ? pv[j] * (PROBABILITY_MAX / largest) : 0.0f;
+            int32_t rounded = (int32_t)u; // half to even, u >= 0
+            float rest = u - (float)rounded;
+            rounded += rest > 0.5f || (rest == 0.5f && rounded % 2);
+            total += rounded * *value_at(page, head_dim, j, i);
+        }
+        row->out[i] = row->out[i] * alpha + (float)total * unit;
+    }
+}
+
+static void attend(const struct kv_ring *ring, unsigned layer, const struct attention *job, unsigned token,
+                   unsigned head) {
+    unsigned head_dim = ring->shape.head_dim;
+    unsigned kv_head = head / (job->heads / ring->shape.kv_heads);
+    uint32_t position = job->position + token;
+    size_t at = token * job->stride + head * head_dim;
+    float factor = LOG2_E / __builtin_sqrtf((float)head_dim);
+    struct row row = {.top = -1e30f};
+    uint32_t first = 0;
+    if (position >= ring->shape.context) {
+        first = position - (ring->shape.context - KV_SINKS) + 1;
+        row.scale = reference_rotate_and_quantize(job->queries + at, job->sink_rope, head_dim, row.query) * factor;
+        fold_page(&row, page_at(ring, layer, kv_head, 0), head_dim, 0, KV_SINKS);
+    }
+    const int16_t *rope = job->rope + token * head_dim;
+    row.scale = reference_rotate_and_quantize(job->queries + at, rope, head_dim, row.query) * factor;
+    for (uint32_t page = first / 32; page <= position / 32; page++) {
+        unsigned from = first > page * 32 ? first - page * 32 : 0;
+        unsigned to = position - page * 32 < 31 ? position - page * 32 + 1 : 32;
+        fold_page(&row, page_at(ring, layer, kv_head, page), head_dim, from, to);
+    }
+    for (unsigned i = 0; i < head_dim; i++)
+        job->out[at + i] = row.out[i] * (1.0f / row.sum);
+}
+
+void reference_attention(const struct kv_ring *ring, unsigned layer, const struct attention *job) {
+    for (unsigned token = 0; token < job->rows; token++)
+        for (unsigned head = 0; head < job->heads; head++)
+            attend(ring, layer, job, token, head);
+}

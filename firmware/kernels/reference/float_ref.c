@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantization and the float kernels, one number at a time.
+#include "kernels/log.h"
+#include "kernels/pack.h"
+#include "kernels/reference/reference.h"
+#include "kernels/rope_constants.h"
+
+static float magnitude(float x) { return float_from_bits(float_bits(x) & 0x7fffffffu); }
+
+// NaN counts as infinite, unlike in a comparison.
+static int is_finite(float x) { return (float_bits(x) & INFINITY_BITS) != INFINITY_BITS; }
+
+// Largest magnitude; infinity as soon as one value is not finite.
+static float largest(const float *x, unsigned count) {
+    float top = 0.0f;
+    for (unsigned i = 0; i < count; i++) {
+        if (!is_finite(x[i]))
+            return __builtin_inff();
+        top = magnitude(x[i]) > top ? magnitude(x[i]) : top;
+    }
+    return top;
+}
+
+// Half to even, without the rounding trick of the fast kernels.
+static int32_t round_half_even(float x) {
+    int32_t below = (int32_t)x - (x < 0.0f && x != (float)(int32_t)x);
+    float rest = x - (float)below;
+    if (rest > 0.5f || (rest == 0.5f && below % 2 != 0))
+        return below + 1;
+    return below;
+}
+
+static int8_t quantize(float x) {
+    int32_t q = round_half_even(x);
+    return (int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
+}
+
+void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k, const struct activations *out) {
+    for (unsigned row = 0; row < rows; row++, x += stride) {
+        struct activations to = activations_from(out, row);
+        float top = largest(x, k);
+        int usable = is_finite(top) && top >= ACTIVATION_TINY;
+        float scale = usable ? top / (127.0f * 65535.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
+        to.row_scales[0] = scale;
+        for (unsigned group = 0; group < to.k / GROUP; group++) {
+            unsigned from = group * GROUP;
+            int32_t steps = 1;
+            if (usable && from < k) {
+                float exact = largest(x + from, GROUP) / (127.0f * scale);
+                steps = (int32_t)exact;
+                steps += (float)steps < exact;
+                steps = steps < 1 ? 1 : steps > 65535 ? 65535 : steps;
+            }
+            to.groups[group] = (struct group_scale){.scale = steps, .sum = 0};
+            to.low_sums[group] = 0;
+            for (unsigned i = 0; i < GROUP; i++) {
+                int8_t q = usable && from < k ? quantize(x[from + i] * (1.0f / (scale * (float)steps))) : 0;
+                to.values[from + i] = q;
+                to.groups[group].sum += q;
+                to.low_sums[group] += i < 16 ? q : 0;
+            }
+        }
+    }
+}
+
+void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token, float *x) {
+    const uint8_t *panel = matrix + token / 16 * panel_bytes(format, k);
+    for (unsigned i = 0; i < k; i++) {
+        struct stored_weight w = reference_weight(format, panel, token % 16, i);
+        x[i] = reference_column_scale(format, panel, token % 16, k) * (float)(w.scale * w.q + w.minimum);
+    }
+}
+
+void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight, float epsilon,
+                        float *out) {
+    for (unsigned row = 0; row < rows; row++) {
+        float lane[4] = {0};
+        for (unsigned i = 0; i < k; i++)
+            lane[i % 4] += x[row * stride + i] * x[row * stride + i];
+        float mean = ((lane[0] + lane[1]) + (lane[2] + lane[3])) / (float)k;
+        float factor = 1.0f / __builtin_sqrtf(mean + epsilon);
+        for (unsigned i = 0; i < k; i++)
+            out[row * stride + i] = x[row * stride + i] * factor * weight[i];
+    }
+}
+
+void reference_swiglu(float *gate, const float *up, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        float g = gate[i], t = exp2_negative(g * LOG2_E);
+        int negative = float_bits(g) >> 31;
+        gate[i] = g * ((negative ? t : 1.0f) / (1.0f + t)) * up[i];
+    }
+}
+
+void reference_add(const float *a, const float *b, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = a[i] + b[i];
+}
+
+void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row) {
+    for (unsigned i = 0; i < pairs; i++) {
+        uint32_t phase = position * step[i];
+        unsigned quadrant = (phase + 0x20000000u) >> 30;
+        float x = (float)(int32_t)(phase - (quadrant << 30)) * RADIANS_PER_UNIT, x2 = x * x;
+        float sine = ((SINE_C7 * x2 + SINE_C5) * x2 + SINE_C3) * x2 * x + x;
+        float cosine = (((COSINE_C8 * x2 + COSINE_C6) * x2 + COSINE_C4) * x2 - 0.5f) * x2 + 1.0f;
+        int32_t s = round_half_even(sine * ROPE_ONE), c = round_half_even(cosine * ROPE_ONE);
+        static const int8_t turns[4][4] = {{1, 0, 0, 1}, {0, -1, 1, 0}, {-1, 0, 0, -1}, {0, 1, -1, 0}};
+        row[i] = (int16_t)(turns[quadrant][0] * c + turns[quadrant][1] * s);
+        row[pairs + i] = (int16_t)(turns[quadrant][2] * c + turns[quadrant][3] * s);
+    }
+}
+
+float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q) {
+    float y[2 * ROPE_PAIRS_MAX];
+    unsigned pairs = head_dim / 2;
+    for (unsigned i = 0; i < head_dim; i++) {
+        y[i] = x[i];
+        if (row) {
+            float c = (float)row[i % pairs] / ROPE_ONE, s = (float)row[pairs + i % pairs] / ROPE_ONE;
+            y[i] = i < pairs ? x[i] * c - x[i + pairs] * s : x[i] * c + x[i - pairs] * s;
+        }
+    }
+    float top = largest(y, head_dim);
+    int usable = is_finite(top) && top >= ACTIVATION_TINY;
+    float scale = usable ? top / 127.0f : is_finite(top) ? 0.0f : __builtin_nanf("");
+    for (unsigned i = 0; i < head_dim; i++)
+        q[i] = usable ? quantize(y[i] * (1.0f / scale)) : 0;
+    return scale;
+}
+
+float reference_log_sum_exp(const float *x, size_t count) {
+    float top = x[0], lane[4] = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (x[i] != x[i])
+            return __builtin_nanf("");
+        top = x[i] > top ? x[i] : top;
+    }
+    for (size_t i = 0; i < count; i++)
+        lane[i % 4] += exp2_negative((top - x[i]) * LOG2_E);
+    return top + natural_log((lane[0] + lane[1]) + (lane[2] + lane[3]));
+}

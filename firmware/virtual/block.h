@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+// A translation block, prepared once so that executing it costs the host little: its static cost, and the memory it
+// touches as a few address ranges.
+//
+// A callback for each memory access would cost more than the access itself (a 16-byte load makes two). Most addresses
+// in a block differ from another one's by a constant, because they come from the same register through additions of
+// constants. So the block is followed symbolically; of all accesses that share a symbol only the cheapest one, the
+// anchor, gets a callback, which records its address in a slot. The others follow from it: slot + delta.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "a64_decode.h"
+
+enum {
+    BLOCK_INSNS = 512,         // QEMU's own limit of a translation block
+    SLOTS = BLOCK_INSNS + 1,   // at most one for each access, and slot 0
+    SLOT_ABSOLUTE = 0,         // always holds ABSOLUTE_BIAS: the range's delta is an address
+    ABSOLUTE_BIAS = 1,         // (0 would mean that the access was not executed)
+    SLOT_NONE = 0xffff,
+    MAX_SITES = 1 << 20, // beyond it, ranges share the last one's prefetcher state
+};
+
+/// Contiguous memory (gaps below a cache line included) that one segment accesses in one way.
+struct range {
+    int64_t delta; // from the slot's address
+    uint32_t site; // number of this range among all, below MAX_SITES
+    uint16_t slot;
+    uint16_t bytes;
+    uint16_t units; // accesses as the PMU counts them
+    uint16_t insn;  // first instruction that accesses it, as an index into the block
+    uint8_t kind;   // enum access_kind; an atomic is a store
+    uint32_t keeps;  // flags that an L1D hit leaves in place: a prefetch leaves all, others clear LINE_PREFETCHED
+    uint32_t dirties; // LINE_DIRTY where the lines become dirty
+    bool dependent; // the address comes from a load: a miss cannot overlap with the one before
+};
+
+/// A part of a block that ends with a store that might ring the doorbell, or with the block.
+struct segment {
+    struct a64_cost cost;
+    uint32_t insns, loads, stores, undecoded;
+    uint16_t first_range, ranges;
+};
+
+/// A memory callback that the block needs.
+struct probe {
+    struct block *block;
+    uint16_t insn;
+    uint16_t slot; // SLOT_NONE: none is recorded
+    uint16_t segment;
+    bool doorbell; // the address must be compared with the device page
+};
+
+/// How one instruction's address is derived: only kept to verify the derivation.
+struct derivation {
+    uint16_t insn;
+    uint16_t slot;
+    int64_t delta;
+};
+
+struct block {
+    uint64_t vaddr;
+    uint32_t insns;
+    uint32_t ticks; // port bound of the whole block
+    uint32_t loads, stores, undecoded;
+    bool waits; // ends with WFI or WFE
+    bool rare;  // waits, holds undecoded instructions, or is verified: not for the short path
+    uint16_t slots, segments, ranges, probes, derivations;
+    uint16_t unresolved; // PRFM or DC ZVA whose address cannot be derived
+    struct range *range;
+    struct segment *segment;
+    struct probe *probe;
+    struct derivation *derivation; // NULL unless derivations are verified
+    struct block *next;            // of the same hash
+    uint32_t words[];
+};
+
+/// The block of these instructions: a known one, or a new one, which `created` tells. Not reentrant. Never freed, since
+/// translated code keeps pointers to it.
+struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, bool verify, bool *created);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+// A set-associative tag store with tree pseudo-LRU replacement, which is what a Cortex-A76's L1D does (TRM); for L2 and
+// L3, whose policies are not published, it is a stand-in.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "options.h"
+
+enum { LINE_SHIFT = 6, LINE_BYTES = 1 << LINE_SHIFT, LINE_BITS = 30, MAX_WAYS = 16 };
+
+/// An entry is a line number (address / LINE_BYTES, of LINE_BITS bits) shifted left by 2, and two flags.
+enum { LINE_DIRTY = 1, LINE_PREFETCHED = 2, LINE_FLAGS = 3 };
+#define NO_LINE UINT32_C(0xfffffffc)
+
+static inline uint32_t tag_of(uint64_t line) { return (uint32_t)line << 2; }
+
+struct cache {
+    uint32_t *entry; // sets x stride
+    uint16_t *tree;  // of each set: bit n is node n of a binary tree, and tells which half to replace next
+    uint32_t set_mask;
+    unsigned ways;                   // a power of two, up to MAX_WAYS
+    unsigned stride, stride_shift;   // ways, at least 4 (the rest holds NO_LINE); its logarithm
+    uint16_t keep[MAX_WAYS], point[MAX_WAYS]; // by way: after its use, tree = (tree & keep) | point
+};
+
+/// Allocates the tag store, empty. Ends the process when there is no memory.
+void cache_init(struct cache *cache, const struct geometry *geometry);
+
+static inline uint32_t cache_index(const struct cache *cache, uint64_t line) { return (uint32_t)line & cache->set_mask; }
+
+/// The place of `line`'s entry, or NULL.
+static inline uint32_t *cache_find(const struct cache *cache, uint64_t line) {
+    uint32_t *set = cache->entry + (size_t)cache_index(cache, line) * cache->stride;
+    const uint32_t tag = tag_of(line);
+#ifdef __SSE2__
+    const __m128i wanted = _mm_set1_epi32((int)tag), flags = _mm_set1_epi32(LINE_FLAGS);
+    for (unsigned way = 0; way < cache->stride; way += 4) {
+        const __m128i four = _mm_load_si128((const __m128i *)(set + way));
+        const __m128i equal = _mm_cmpeq_epi32(_mm_andnot_si128(flags, four), wanted);
+        const int mask = _mm_movemask_ps(_mm_castsi128_ps(equal));
+        if (mask)
+            return set + way + __builtin_ctz((unsigned)mask);
+    }
+#else
+    for (unsigned way = 0; way < cache->ways; way++)
+        if ((set[way] & ~(uint32_t)LINE_FLAGS) == tag)
+            return set + way;
+#endif
+    return NULL;
+}
+
+/// Notes the use of `entry`, which cache_find returned.
+static inline void cache_use(const struct cache *cache, const uint32_t *entry) {
+    const size_t place = (size_t)(entry - cache->entry);
+    const unsigned way = place & (cache->stride - 1);
+    uint16_t *tree = &cache->tree[place >> cache->stride_shift];
+    *tree = (*tree & cache->keep[way]) | cache->point[way];
+}
+
+/// Adds a line that is not in the cache. Returns the entry that had to leave, or NO_LINE.
+static inline uint32_t cache_insert(const struct cache *cache, uint64_t line, uint32_t flags) {
+    const uint32_t index = cache_index(cache, line);
+    const unsigned tree = cache->tree[index];
+    unsigned node = 1;
+    while (node < cache->ways)
+        node = node * 2 + (tree >> node & 1);
+    const unsigned way = node - cache->ways;
+    cache->tree[index] = (uint16_t)((tree & cache->keep[way]) | cache->point[way]);
+    uint32_t *entry = cache->entry + (size_t)index * cache->stride + way;
+    const uint32_t old = *entry;
+    *entry = tag_of(line) | flags;
+    return old;
+}
+
+/// Takes a line out. Returns its entry, or NO_LINE where it was not in.
+static inline uint32_t cache_remove(const struct cache *cache, uint64_t line) {
+    uint32_t *entry = cache_find(cache, line);
+    if (!entry)
+        return NO_LINE;
+    const uint32_t old = *entry;
+    *entry = NO_LINE;
+    return old;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+#include "core.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+struct core cores[MODEL_CORES];
+struct timing timing;
+
+static const struct block nothing; // what a core executed before its first block
+
+static uint64_t beyond(unsigned latency, unsigned hit) {
+    return latency > hit ? (uint64_t)(latency - hit) * TICKS_PER_CYCLE : 0;
+}
+
+void core_init(const struct options *options) {
+    const unsigned hit = options->l1d.latency_cycles;
+    timing.l2_wait = beyond(options->l2.latency_cycles, hit);
+    timing.l3_wait = beyond(options->l3.latency_cycles, hit);
+    timing.dram_wait = beyond(options->dram_latency_cycles, hit);
+    // Rounded up: modeled bandwidth must not exceed the real one.
+    const uint64_t line = LINE_BYTES * TICKS_PER_CYCLE * options->clock_hz; // < 2^64 below 6 PHz
+    timing.dram_line = (line + options->dram_bytes_per_s - 1) / options->dram_bytes_per_s;
+    timing.dram_backlog = timing.dram_line * options->outstanding_misses;
+    memory_init(options);
+    for (struct core *core = cores; core < cores + MODEL_CORES; core++) {
+        core->current = &nothing;
+        core->slot[SLOT_ABSOLUTE] = ABSOLUTE_BIAS;
+        cache_init(&core->l1d, &options->l1d);
+        cache_init(&core->l2, &options->l2);
+        if (options->l3.bytes)
+            cache_init(&core->l3, &options->l3);
+        core->stream = mmap(NULL, MAX_SITES * sizeof *core->stream, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (core->stream == MAP_FAILED)
+            abort();
+    }
+}
+
+static inline void touch(struct core *core, const struct range *range, uint64_t address, uint64_t line) {
+    uint32_t *entry = cache_find(&core->l1d, line);
+    if (__builtin_expect(!entry || line >> LINE_BITS, 0)) {
+        memory_absent(core, range, address, line);
+        return;
+    }
+    cache_use(&core->l1d, entry);
+    const uint32_t was = *entry;
+    *entry = (was & range->keeps) | range->dirties;
+    if (was & ~range->keeps)
+        memory_first_use(core, range, line);
+}
+
+static inline void add_ranges(struct core *core, const struct range *range, unsigned count) {
+    for (const struct range *end = range + count; range < end; range++) {
+        const uint64_t slot = core->slot[range->slot];
+        if (!slot)
+            continue; // not executed
+        const uint64_t address = slot + (uint64_t)range->delta;
+        const uint64_t last = (address + range->bytes - 1) >> LINE_SHIFT;
+        if (__builtin_expect(address < core->watch_end && address + range->bytes > core->watch_base, 0) &&
+            (range->kind == ACCESS_LOAD || range->kind == ACCESS_STORE))
+            core->counts.watch_accesses += range_units(range, address, core->watch_base, core->watch_end);
+        if (range->dirties)
+            core->stream[range->site].written += range->bytes;
+        for (uint64_t line = address >> LINE_SHIFT; line <= last; line++)
+            touch(core, range, address, line);
+    }
+}
+
+static void clear_slots(struct core *core, const struct block *block) {
+    for (unsigned slot = 1; slot < block->slots; slot++)
+        core->slot[slot] = 0;
+}
+
+/// Adds segments `from` up to, not including, `to`.
+static void add_segments(struct core *core, const struct block *block, unsigned from, unsigned to) {
+    struct a64_cost cost = {0};
+    core->block_start = core->counts.instructions; // near enough for the reorder window
+    for (const struct segment *segment = block->segment + from; segment < block->segment + to; segment++) {
+        a64_cost_add(&cost, &segment->cost, 1);
+        core->counts.instructions += segment->insns;
+        core->counts.loads += segment->loads;
+        core->counts.stores += segment->stores;
+        core->counts.undecoded += segment->undecoded;
+    }
+    core->ticks += a64_port_bound(&cost);
+    for (const struct segment *segment = block->segment + from; segment < block->segment + to; segment++)
+        add_ranges(core, block->range + segment->first_range, segment->ranges);
+}
+
+/// Compares what was derived with what QEMU reported (verify=on).
+static void verify(struct core *core, const struct block *block) {
+    for (const struct derivation *d = block->derivation; d < block->derivation + block->derivations; d++) {
+        const uint64_t slot = core->slot[d->slot], real = core->first_address[d->insn];
+        if (real) {
+            core->verified++;
+            core->mismatched += !slot || slot + (uint64_t)d->delta != real;
+        }
+        core->first_address[d->insn] = 0;
+    }
+}
+
+__attribute__((noinline)) static void finish_rare(struct core *core, const struct block *block) {
+    if (block->derivation)
+        verify(core, block);
+    if (!core->paused)
+        add_segments(core, block, core->consumed, block->segments);
+    core->consumed = 0;
+    // Idle: what is executed from here to the next latch depends on the host's pace, so that it must leave no trace.
+    core->paused |= block->waits;
+    clear_slots(core, block);
+}
+
+void core_begin_block(struct core *core, const struct block *begins) {
+    const struct block *block = core->current;
+    core->current = begins;
+    if (__builtin_expect(core->consumed | core->paused | block->rare, 0)) {
+        finish_rare(core, block);
+        return;
+    }
+    core->block_start = core->counts.instructions;
+    core->counts.instructions += block->insns;
+    core->counts.loads += block->loads;
+    core->counts.stores += block->stores;
+    core->ticks += block->ticks;
+    add_ranges(core, block->range, block->ranges);
+    clear_slots(core, block);
+}
+
+void core_catch_up(struct core *core, unsigned segments) {
+    if (core->paused)
+        core->paused = false;
+    else if (segments > core->consumed)
+        add_segments(core, core->current, core->consumed, segments);
+    core->consumed = (uint16_t)segments;
+}
+
+uint64_t core_event(const struct core *core, unsigned event, bool *known) {
+    const struct counts *c = &core->counts;
+    const uint64_t loads = c->loads - c->uncached_loads, stores = c->stores - c->uncached_stores;
+    *known = true;
+    switch (event) { // numbers and names: Arm Architecture Reference Manual D13.10, Cortex-A76 TRM
+    case 0x03: return c->l1d_refill;                // L1D_CACHE_REFILL
+    case 0x04: return loads + stores;               // L1D_CACHE
+    case 0x08: return c->instructions;              // INST_RETIRED
+    case 0x11: return core_cycles(core);            // CPU_CYCLES
+    case 0x13: return c->loads + c->stores;         // MEM_ACCESS
+    case 0x15: return c->l1d_writeback;             // L1D_CACHE_WB
+    case 0x16: return c->l2_access;                 // L2D_CACHE
+    case 0x17: return c->l2_refill;                 // L2D_CACHE_REFILL
+    case 0x18: return c->l2_writeback;              // L2D_CACHE_WB
+    case 0x24: return c->stall_ticks / TICKS_PER_CYCLE; // STALL_BACKEND: here, waiting for memory
+    case 0x2a: return c->l3_refill;                 // L3D_CACHE_REFILL
+    case 0x2b: return c->l3_access;                 // L3D_CACHE
+    case 0x40: return loads;                        // L1D_CACHE_RD
+    case 0x41: return stores;                       // L1D_CACHE_WR
+    case 0x66: return c->loads;                     // MEM_ACCESS_RD
+    case 0x67: return c->stores;                    // MEM_ACCESS_WR
+    }
+    *known = false;
+    return 0;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+#include "options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Reads up to `count` numbers separated by ':'. Returns how many, or 0 for anything malformed.
+static unsigned numbers(const char *text, uint64_t *value, unsigned count) {
+    unsigned n = 0;
+    while (n < count) {
+        char *end;
+        errno = 0;
+        if (*text < '0' || *text > '9') // strtoull would accept a sign and spaces
+            return 0;
+        value[n++] = strtoull(text, &end, 0);
+        if (errno)
+            return 0;
+        if (!*end)
+            return n;
+        if (*end != ':')
+            return 0;
+        text = end + 1;
+    }
+    return 0;
+}
+
+static bool geometry(const char *text, struct geometry *cache) {
+    uint64_t value[3];
+    if (numbers(text, value, 3) != 3 || !value[0] || !value[1] || value[1] > 16 || value[1] & (value[1] - 1) || value[2] > 10000)
+        return false;
+    const uint64_t sets = value[0] / 64 / value[1];
+    if (!sets || sets * value[1] * 64 != value[0] || sets & (sets - 1))
+        return false; // the set is chosen by address bits
+    *cache = (struct geometry){value[0], (unsigned)value[1], (unsigned)value[2]};
+    return true;
+}
+
+static bool set(struct options *o, const char *key, const char *text) {
+    uint64_t value[EVENTS];
+    static const struct {
+        const char *key;
+        size_t offset;
+    } words[] = {
+        {"ram_base", offsetof(struct options, ram_base)},
+        {"ram_bytes", offsetof(struct options, ram_bytes)},
+        {"device_page", offsetof(struct options, device_page)},
+        {"clock_hz", offsetof(struct options, clock_hz)},
+        {"dram_bytes_per_s", offsetof(struct options, dram_bytes_per_s)},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strcmp(key, words[i].key))
+            return numbers(text, (uint64_t *)((char *)o + words[i].offset), 1) == 1;
+    if (!strcmp(key, "ram"))
+        return *(o->ram_path = text);
+    if (!strcmp(key, "report"))
+        return *(o->report_path = text);
+    if (!strcmp(key, "l1d"))
+        return geometry(text, &o->l1d);
+    if (!strcmp(key, "l2"))
+        return geometry(text, &o->l2);
+    if (!strcmp(key, "l3"))
+        return geometry(text, &o->l3);
+    if (!strcmp(key, "verify"))
+        return (o->verify = !strcmp(text, "on")) || !strcmp(text, "off");
+    if (!strcmp(key, "events")) {
+        const unsigned n = numbers(text, value, EVENTS);
+        for (unsigned i = 0; i < n; i++)
+            o->events[i] = (uint16_t)value[i];
+        return n != 0;
+    }
+    if (!strcmp(key, "uncached")) {
+        if (o->uncached_ranges == UNCACHED_RANGES || numbers(text, value, 2) != 2)
+            return false;
+        o->uncached[o->uncached_ranges].base = value[0];
+        o->uncached[o->uncached_ranges++].bytes = value[1];
+        return true;
+    }
+    if (numbers(text, value, 1) != 1 || value[0] > 1000000000)
+        return false;
+    if (!strcmp(key, "dram_latency_cycles"))
+        o->dram_latency_cycles = (unsigned)value[0];
+    else if (!strcmp(key, "outstanding_misses"))
+        o->outstanding_misses = (unsigned)value[0];
+    else if (!strcmp(key, "parent"))
+        o->parent = (int)value[0];
+    else
+        return false;
+    return true;
+}
+
+const char *options_parse(struct options *o, int argc, char **argv, char *message, unsigned message_bytes) {
+    *o = (struct options){0};
+    for (int i = 0; i < argc; i++) {
+        char key[32];
+        const char *equals = strchr(argv[i], '=');
+        const size_t length = equals ? (size_t)(equals - argv[i]) : 0;
+        if (length && length < sizeof key) {
+            memcpy(key, argv[i], length);
+            key[length] = 0;
+            if (set(o, key, equals + 1))
+                continue;
+        }
+        snprintf(message, message_bytes, "argument not understood: %s", argv[i]);
+        return message;
+    }
+    if (!o->ram_path || !o->ram_bytes)
+        return "ram=, ram_base= and ram_bytes= are needed";
+    if (o->device_page & 4095 || o->device_page < o->ram_base || o->device_page - o->ram_base > o->ram_bytes - 4096)
+        return "device_page= must be the address of a page of RAM";
+    if (!o->l1d.bytes || !o->l2.bytes)
+        return "l1d= and l2= are needed";
+    if (!o->clock_hz || !o->dram_bytes_per_s || !o->outstanding_misses)
+        return "clock_hz=, dram_bytes_per_s= and outstanding_misses= are needed";
+    if ((o->ram_base + o->ram_bytes) >> 36)
+        return "the cache model holds addresses below 64 GiB";
+    return NULL;
+}

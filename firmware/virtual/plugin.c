@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+// The virtual board's timing model as a QEMU TCG plug-in: entry point and callbacks.
+//
+// Executing a block calls on_block; its anchors call on_access; stores that might ring the doorbell call on_store.
+// All three run on the core's own thread and touch only that core's state.
+#define _GNU_SOURCE // RTLD_DEFAULT
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "a64_decode.h"
+#include "block.h"
+#include "core.h"
+#include "device_page.h"
+#include "options.h"
+#include "qemu_plugin_api.h"
+#include "report.h"
+
+/// The interface version that is declared to QEMU. No constant suits all: 7.2 knows only 1, 9.0 and later refuse it.
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = 1;
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
+
+/// Runs when QEMU loads this file, before it looks at the version. Scoreboards came with version 2, which all later
+/// ones up to 5 accept.
+__attribute__((constructor)) static void choose_version(void) {
+    if (dlsym(RTLD_DEFAULT, "qemu_plugin_scoreboard_new"))
+        qemu_plugin_version = 2;
+}
+
+static struct options options;
+static bool insn_data_copies; // version 3 and later
+static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
+
+static void on_block(unsigned int vcpu, void *block) { core_begin_block(&cores[vcpu], block); }
+
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot) {
+    (void)info;
+    uint64_t *recorded = &cores[vcpu].slot[(uintptr_t)slot];
+    if (!*recorded) // the first of the pieces that QEMU splits an access into
+        *recorded = vaddr;
+}
+
+static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata) {
+    const struct probe *probe = userdata;
+    struct core *core = &cores[vcpu];
+    if (probe->slot != SLOT_NONE && !core->slot[probe->slot])
+        core->slot[probe->slot] = vaddr;
+    if (__builtin_expect((vaddr & 4095) >= DOORBELL_BYTES, 1))
+        return;
+    const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, vaddr);
+    if (!place || qemu_plugin_hwaddr_is_io(place))
+        return;
+    const uint64_t physical = qemu_plugin_hwaddr_phys_addr(place);
+    if ((physical & ~UINT64_C(4095)) == options.device_page)
+        device_page_stored(core, physical & 4095, probe->segment + 1u);
+}
+
+/// verify=on: the real address of every access.
+static void on_any_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *insn) {
+    (void)info;
+    uint64_t *first = &cores[vcpu].first_address[(uintptr_t)insn];
+    if (!*first)
+        *first = vaddr;
+}
+
+static uint32_t word_of(const struct qemu_plugin_insn *insn) {
+    uint32_t word = 0;
+    const uintptr_t result = qemu_plugin_insn_data(insn, &word, sizeof word);
+    if (!insn_data_copies)
+        memcpy(&word, (const void *)result, sizeof word);
+    return word; // A64 instructions are little-endian on every host that QEMU's copy comes from
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
+    (void)id;
+    uint32_t words[BLOCK_INSNS];
+    const size_t insns = qemu_plugin_tb_n_insns(tb);
+    if (!insns || insns > BLOCK_INSNS) {
+        fprintf(stderr, "maxconsole plug-in: a block of %zu instructions is not modeled\n", insns);
+        return;
+    }
+    for (size_t i = 0; i < insns; i++)
+        words[i] = word_of(qemu_plugin_tb_get_insn(tb, i));
+    pthread_mutex_lock(&translation);
+    bool created;
+    struct block *block =
+        block_find(qemu_plugin_tb_vaddr(tb), words, (unsigned)insns, options.verify, &created);
+    if (created)
+        report_block(block);
+    pthread_mutex_unlock(&translation);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
+    for (struct probe *probe = block->probe; probe < block->probe + block->probes; probe++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, probe->insn);
+        if (probe->doorbell)
+            qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, probe);
+        else
+            qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                             (void *)(uintptr_t)probe->slot);
+    }
+    for (unsigned d = 0; d < block->derivations; d++) {
+        const uintptr_t index = block->derivation[d].insn;
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index), on_any_access, QEMU_PLUGIN_CB_NO_REGS,
+                                         QEMU_PLUGIN_MEM_RW, (void *)index);
+    }
+}
+
+static int refuse(const char *why) {
+    fprintf(stderr, "maxconsole plug-in: %s\n", why);
+    return 1;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv) {
+    static char message[256];
+    const char *error = options_parse(&options, argc, argv, message, sizeof message);
+    if (error)
+        return refuse(error);
+    if (!info->system_emulation || strcmp(info->target_name, "aarch64") != 0)
+        return refuse("this plug-in models an AArch64 system");
+    if (info->system.max_vcpus > MODEL_CORES)
+        return refuse("at most 4 cores are modeled");
+    if (options.parent) { // QEMU must not outlive the console, however that ends
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != options.parent)
+            return refuse("the console is gone");
+    }
+    insn_data_copies = info->version.cur >= 3;
+    a64_init();
+    core_init(&options);
+    if ((error = report_open(&options, info->version.cur)) || (error = device_page_open(&options)))
+        return refuse(error);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    return 0;
+}
