@@ -39,7 +39,7 @@ struct fault_report {
     unsigned core;
     const struct exception_frame *frame;
     unsigned backtrace_count;
-    uint64_t backtrace[BACKTRACE_MAX]; // innermost first; all but the first are return addresses
+    uint64_t backtrace[BACKTRACE_MAX]; // return addresses, innermost first
     const char *text;                  // what happened, in words
 };
 
@@ -61,8 +61,8 @@ static inline bool is_panic(const struct exception_frame *frame) {
 /// "Data abort, same level: translation fault, level 3 (write)". `text` is always terminated.
 void exception_describe(uint64_t esr, char *text, size_t room);
 
-/// Program counters of `frame`'s call chain: the interrupted instruction, its caller, and so on. Follows
-/// frame records only inside the core's own stack, upwards, and only to code.
+/// Return addresses of the calls that led to `frame`'s instruction, innermost first. Follows frame records
+/// only inside the core's own stack, upwards, and only to code.
 unsigned backtrace(const struct exception_frame *frame, unsigned core, uint64_t *out, unsigned room);
 
 #endif

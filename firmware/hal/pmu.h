@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cycle and event counters of the calling core. One interface, two sources: the core's own PMU
-// (hal/generic/pmu_registers.c), or the virtual board's timing model behind its device page
-// (hal/virt/pmu_page.c).
+// (hal/pmu_registers.c), or the virtual board's timing model behind its device page
+// (hal/pmu_page.c).
 #pragma once
 
 #include <stdbool.h>

@@ -82,7 +82,7 @@ static void report(const struct fault_report *fault) {
     for (unsigned i = 0; i < 31; i++)
         uart_printf("%sx%-2u %016lx%s", i % 4 ? "  " : "    ", i, frame->x[i],
                     i % 4 == 3 || i == 30 ? "\n" : "");
-    uart_write("    backtrace");
+    uart_write("    called from");
     for (unsigned i = 0; i < fault->backtrace_count; i++)
         uart_printf(" %lx", fault->backtrace[i]);
     uart_write("\n");

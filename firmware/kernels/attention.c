@@ -23,7 +23,7 @@ static size_t tile_offset(const struct tile_job *t, unsigned row) {
 }
 
 // 1 / sqrt(head_dim), and base 2 instead of e.
-static float score_factor(unsigned head_dim) { return LOG2_E / __builtin_sqrtf((float)head_dim); }
+static float score_factor(unsigned head_dim) { return LOG2_E / square_root((float)head_dim); }
 
 static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
     unsigned head_dim = t->ring->shape.head_dim;

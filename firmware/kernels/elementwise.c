@@ -12,7 +12,7 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
             squares = vaddq_f32(squares, vmulq_f32(v, v));
         }
         float sum = (squares[0] + squares[1]) + (squares[2] + squares[3]);
-        float32x4_t factor = vdupq_n_f32(1.0f / __builtin_sqrtf(sum / (float)k + epsilon));
+        float32x4_t factor = vdupq_n_f32(1.0f / square_root(sum / (float)k + epsilon));
         for (unsigned i = 0; i < k; i += 4)
             vst1q_f32(out + i, vmulq_f32(vmulq_f32(vld1q_f32(x + i), factor), vld1q_f32(weight + i)));
     }

@@ -51,3 +51,6 @@ ALWAYS_INLINE int32x4_t ordered_f32x4(float32x4_t x) {
     uint32x4_t mirror = vshrq_n_u32(vreinterpretq_u32_s32(vshrq_n_s32(bits, 31)), 1);
     return veorq_s32(bits, vreinterpretq_s32_u32(mirror));
 }
+
+/// The square root instruction; __builtin_sqrtf would call the C library for negative numbers.
+ALWAYS_INLINE float square_root(float x) { return vget_lane_f32(vsqrt_f32(vdup_n_f32(x)), 0); }

@@ -3,6 +3,8 @@
 
 #if TELEMETRY
 
+#include <arm_neon.h>
+
 #include "arch/cpu.h"
 #include "arch/string.h"
 #include "board_config.h"
@@ -34,8 +36,21 @@ static void take_sample(struct pmu_sample *sample) {
     cores[core_number()].samples++;
 }
 
-static uint32_t clamp(uint64_t value) {
-    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+_Static_assert(COUNTERS == 6 && sizeof(struct pmu_sample) == 8 * sizeof(uint64_t), "handled in pairs below");
+
+static inline void add_pair(uint64_t *to, const uint64_t *from) {
+    vst1q_u64(to, vaddq_u64(vld1q_u64(to), vld1q_u64(from)));
+}
+
+/// sum += end - begin
+static void add_difference(struct pmu_sample *sum, const struct pmu_sample *begin,
+                           const struct pmu_sample *end) {
+    uint64_t *to = (uint64_t *)sum;
+    const uint64_t *from = (const uint64_t *)begin, *now = (const uint64_t *)end;
+    for (unsigned i = 0; i < 8; i += 2) {
+        uint64x2_t difference = vsubq_u64(vld1q_u64(now + i), vld1q_u64(from + i));
+        vst1q_u64(to + i, vaddq_u64(vld1q_u64(to + i), difference));
+    }
 }
 
 /// Adds one event to the totals and to the batch. `sum` holds differences.
@@ -46,36 +61,27 @@ static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t s
     struct kernel_total *total = &own->totals[current_phase][kernel];
     own->events++;
     total->count++;
+    total->work += work;
     total->cycles += sum->cycles;
     total->instructions += sum->instructions;
-    total->work += work;
-    for (unsigned i = 0; i < COUNTERS; i++)
-        total->counters[i] += sum->counters[i];
+    for (unsigned i = 0; i < COUNTERS; i += 2)
+        add_pair(total->counters + i, sum->counters + i);
     if (!events_on)
         return;
     if (own->batched == BATCH)
         telemetry_flush();
     struct kernel_event *event = &own->batch[own->batched++];
-    *event = (struct kernel_event){.kernel = (uint8_t)kernel,
-                                   .core = (uint8_t)core,
-                                   .layer = (uint16_t)layer,
-                                   .phase = (uint8_t)current_phase,
-                                   .step = current_step,
-                                   .instructions = clamp(sum->instructions),
-                                   .start_cycles = start,
-                                   .cycles = sum->cycles,
-                                   .work = work};
-    for (unsigned i = 0; i < COUNTERS; i++)
-        event->counters[i] = clamp(sum->counters[i]);
-}
-
-/// sum += end - begin
-static void add_difference(struct pmu_sample *sum, const struct pmu_sample *begin,
-                           const struct pmu_sample *end) {
-    sum->cycles += end->cycles - begin->cycles;
-    sum->instructions += end->instructions - begin->instructions;
-    for (unsigned i = 0; i < COUNTERS; i++)
-        sum->counters[i] += end->counters[i] - begin->counters[i];
+    event->kernel = (uint8_t)kernel;
+    event->core = (uint8_t)core;
+    event->layer = (uint16_t)layer;
+    event->phase = (uint8_t)current_phase;
+    event->step = current_step;
+    event->start_cycles = start;
+    event->cycles = sum->cycles;
+    event->work = work;
+    event->instructions = vqmovnd_u64(sum->instructions); // a field of 32 bits stops at its largest value
+    for (unsigned i = 0; i < COUNTERS; i += 2)
+        vst1_u32(event->counters + i, vqmovn_u64(vld1q_u64(sum->counters + i)));
 }
 
 void span_begin(struct span *span) {

@@ -224,6 +224,7 @@ static void merge(void) {
                 range->insn = use->insn < range->insn ? use->insn : range->insn;
             } else {
                 const uint8_t kind = range_kind(use);
+                const uint32_t dirties = kind == ACCESS_STORE || kind == ACCESS_ZERO_LINE ? LINE_DIRTY : 0;
                 const bool prefetch = kind == ACCESS_PREFETCH_L1 || kind == ACCESS_PREFETCH_L2;
                 now.range[now.ranges++] =
                     (struct range){.delta = delta,
@@ -233,7 +234,8 @@ static void merge(void) {
                                    .units = use->access->units,
                                    .insn = use->insn,
                                    .kind = kind,
-                                   .dirties = kind == ACCESS_STORE || kind == ACCESS_ZERO_LINE ? LINE_DIRTY : 0,
+                                   .dirties = dirties,
+                                   .compares = ~(uint32_t)(LINE_DIRTY ^ dirties),
                                    .keeps = prefetch ? ~0u : ~(uint32_t)LINE_PREFETCHED,
                                    .dependent = symbol->from_load};
                 sites += sites < MAX_SITES - 1;

@@ -34,6 +34,7 @@ struct range {
     uint8_t kind;   // enum access_kind; an atomic is a store
     uint32_t keeps;  // flags that an L1D hit leaves in place: a prefetch leaves all, others clear LINE_PREFETCHED
     uint32_t dirties; // LINE_DIRTY where the lines become dirty
+    uint32_t compares; // bits of an entry in which it must equal tag | dirties for another use to change nothing
     bool dependent; // the address comes from a load: a miss cannot overlap with the one before
 };
 

@@ -27,6 +27,7 @@ struct cache {
     unsigned ways;                   // a power of two, up to MAX_WAYS
     unsigned stride, stride_shift;   // ways, at least 4 (the rest holds NO_LINE); its logarithm
     uint16_t keep[MAX_WAYS], point[MAX_WAYS]; // by way: after its use, tree = (tree & keep) | point
+    uint8_t victim[256];                      // by tree, up to 8 ways: the way to replace
 };
 
 /// Allocates the tag store, empty. Ends the process when there is no memory.
@@ -34,45 +35,56 @@ void cache_init(struct cache *cache, const struct geometry *geometry);
 
 static inline uint32_t cache_index(const struct cache *cache, uint64_t line) { return (uint32_t)line & cache->set_mask; }
 
-/// The place of `line`'s entry, or NULL.
-static inline uint32_t *cache_find(const struct cache *cache, uint64_t line) {
-    uint32_t *set = cache->entry + (size_t)cache_index(cache, line) * cache->stride;
-    const uint32_t tag = tag_of(line);
 #ifdef __SSE2__
-    const __m128i wanted = _mm_set1_epi32((int)tag), flags = _mm_set1_epi32(LINE_FLAGS);
-    for (unsigned way = 0; way < cache->stride; way += 4) {
-        const __m128i four = _mm_load_si128((const __m128i *)(set + way));
-        const __m128i equal = _mm_cmpeq_epi32(_mm_andnot_si128(flags, four), wanted);
-        const int mask = _mm_movemask_ps(_mm_castsi128_ps(equal));
-        if (mask)
-            return set + way + __builtin_ctz((unsigned)mask);
-    }
+/// One bit for each of four ways: set where `set` holds `tag`.
+static inline unsigned match_four(const uint32_t *set, uint32_t tag) {
+    const __m128i four = _mm_andnot_si128(_mm_set1_epi32(LINE_FLAGS), _mm_load_si128((const __m128i *)set));
+    return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(four, _mm_set1_epi32((int)tag))));
+}
 #else
-    for (unsigned way = 0; way < cache->ways; way++)
-        if ((set[way] & ~(uint32_t)LINE_FLAGS) == tag)
-            return set + way;
+static inline unsigned match_four(const uint32_t *set, uint32_t tag) {
+    unsigned ways = 0;
+    for (unsigned way = 0; way < 4; way++)
+        ways |= (unsigned)((set[way] & ~(uint32_t)LINE_FLAGS) == tag) << way;
+    return ways;
+}
 #endif
-    return NULL;
+
+/// The place of `line`'s entry, or NULL. Which way matches is not predictable, so that no branch depends on it.
+static inline uint32_t *cache_find(const struct cache *cache, uint64_t line) {
+    uint32_t *set = cache->entry + ((size_t)cache_index(cache, line) << cache->stride_shift);
+    const uint32_t tag = tag_of(line);
+    unsigned ways = match_four(set, tag);
+    if (cache->stride_shift > 2)
+        ways |= match_four(set + 4, tag) << 4;
+    if (cache->stride_shift > 3)
+        ways |= match_four(set + 8, tag) << 8 | match_four(set + 12, tag) << 12;
+    return ways ? set + __builtin_ctz(ways) : NULL;
 }
 
 /// Notes the use of `entry`, which cache_find returned.
 static inline void cache_use(const struct cache *cache, const uint32_t *entry) {
     const size_t place = (size_t)(entry - cache->entry);
-    const unsigned way = place & (cache->stride - 1);
+    const size_t way = place & (cache->stride - 1);
     uint16_t *tree = &cache->tree[place >> cache->stride_shift];
     *tree = (*tree & cache->keep[way]) | cache->point[way];
+}
+
+/// The way that the tree points to.
+static inline unsigned cache_victim(unsigned ways, unsigned tree) {
+    unsigned node = 1;
+    while (node < ways)
+        node = node * 2 + (tree >> node & 1);
+    return node - ways;
 }
 
 /// Adds a line that is not in the cache. Returns the entry that had to leave, or NO_LINE.
 static inline uint32_t cache_insert(const struct cache *cache, uint64_t line, uint32_t flags) {
     const uint32_t index = cache_index(cache, line);
     const unsigned tree = cache->tree[index];
-    unsigned node = 1;
-    while (node < cache->ways)
-        node = node * 2 + (tree >> node & 1);
-    const unsigned way = node - cache->ways;
+    const unsigned way = cache->ways <= 8 ? cache->victim[tree] : cache_victim(cache->ways, tree);
     cache->tree[index] = (uint16_t)((tree & cache->keep[way]) | cache->point[way]);
-    uint32_t *entry = cache->entry + (size_t)index * cache->stride + way;
+    uint32_t *entry = cache->entry + ((size_t)index << cache->stride_shift) + way;
     const uint32_t old = *entry;
     *entry = tag_of(line) | flags;
     return old;

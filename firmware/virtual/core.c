@@ -26,10 +26,7 @@ void core_init(const struct options *options) {
     for (struct core *core = cores; core < cores + MODEL_CORES; core++) {
         core->current = &nothing;
         core->slot[SLOT_ABSOLUTE] = ABSOLUTE_BIAS;
-        cache_init(&core->l1d, &options->l1d);
-        cache_init(&core->l2, &options->l2);
-        if (options->l3.bytes)
-            cache_init(&core->l3, &options->l3);
+        memory_init_core(core, options);
         core->stream = mmap(NULL, MAX_SITES * sizeof *core->stream, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (core->stream == MAP_FAILED)
@@ -37,7 +34,9 @@ void core_init(const struct options *options) {
     }
 }
 
-static inline void touch(struct core *core, const struct range *range, uint64_t address, uint64_t line) {
+/// An access to a line that is not the last one its L1D set has seen.
+__attribute__((noinline)) static void touch(struct core *core, const struct range *range, uint64_t address,
+                                            uint64_t line) {
     uint32_t *entry = cache_find(&core->l1d, line);
     if (__builtin_expect(!entry || line >> LINE_BITS, 0)) {
         memory_absent(core, range, address, line);
@@ -46,6 +45,7 @@ static inline void touch(struct core *core, const struct range *range, uint64_t 
     cache_use(&core->l1d, entry);
     const uint32_t was = *entry;
     *entry = (was & range->keeps) | range->dirties;
+    core->recent[cache_index(&core->l1d, line)] = *entry & LINE_PREFETCHED ? NO_LINE : *entry;
     if (was & ~range->keeps)
         memory_first_use(core, range, line);
 }
@@ -62,8 +62,11 @@ static inline void add_ranges(struct core *core, const struct range *range, unsi
             core->counts.watch_accesses += range_units(range, address, core->watch_base, core->watch_end);
         if (range->dirties)
             core->stream[range->site].written += range->bytes;
-        for (uint64_t line = address >> LINE_SHIFT; line <= last; line++)
-            touch(core, range, address, line);
+        for (uint64_t line = address >> LINE_SHIFT; line <= last; line++) {
+            const uint32_t recent = core->recent[cache_index(&core->l1d, line)];
+            if ((recent ^ (tag_of(line) | range->dirties)) & range->compares || line >> LINE_BITS)
+                touch(core, range, address, line);
+        }
     }
 }
 

@@ -30,7 +30,7 @@ struct counts {
 struct stream {
     uint32_t last;  // line that missed, or was the first use of a prefetched line
     int32_t stride; // lines
-    uint32_t ahead; // furthest line that was prefetched
+    uint8_t lead;   // lines ahead of `last` that were prefetched
     uint8_t confidence;
     bool streaming;   // stores: whole lines are written, so that none is read first
     uint32_t written; // stores: bytes, less those of whole lines
@@ -55,6 +55,7 @@ struct core {
     uint64_t watch_base, watch_end;
     struct counts counts;
     struct cache l1d, l2, l3;
+    uint32_t *recent;      // by set of L1D: the entry used last, if using it again would change nothing; or NO_LINE
     struct stream *stream; // by site
     uint64_t slot[SLOTS];  // addresses that the anchors recorded; 0: not executed
     uint64_t first_address[BLOCK_INSNS]; // verification only: by instruction
@@ -98,3 +99,4 @@ static inline uint32_t range_units(const struct range *range, uint64_t address, 
 }
 
 void memory_init(const struct options *options);
+void memory_init_core(struct core *core, const struct options *options);

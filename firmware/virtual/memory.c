@@ -57,6 +57,8 @@ void cache_init(struct cache *cache, const struct geometry *geometry) {
             cache->point[way] |= (uint16_t)((~node & 1u) << node / 2);
         }
     }
+    for (unsigned tree = 0; tree < 256 && cache->ways <= 8; tree++)
+        cache->victim[tree] = (uint8_t)cache_victim(cache->ways, tree);
 }
 
 /// Whether the caches may hold `line`. Exceptions are few and close together, so that one comparison rules them out.
@@ -99,8 +101,10 @@ static void dram_write(struct core *core) {
 static void leave_l2(struct core *core, uint32_t entry) {
     const uint64_t line = entry >> 2;
     const uint32_t above = cache_remove(&core->l1d, line);
-    if (above != NO_LINE)
+    if (above != NO_LINE) {
         entry |= above & LINE_DIRTY;
+        core->recent[cache_index(&core->l1d, line)] = NO_LINE;
+    }
     const uint32_t dirty = entry & LINE_DIRTY;
     core->counts.l2_writeback += dirty;
     if (!core->l3.entry) {
@@ -125,14 +129,8 @@ static void enter_l2(struct core *core, uint64_t line, uint32_t flags) {
         leave_l2(core, victim);
 }
 
-/// Brings a line into L2 if it is not there. Returns where it was.
-static enum level fetch(struct core *core, uint64_t line, bool demand) {
-    core->counts.l2_access++;
-    const uint32_t *entry = cache_find(&core->l2, line);
-    if (entry) {
-        cache_use(&core->l2, entry);
-        return LEVEL_L2;
-    }
+/// Brings a line into L2, which does not hold it. Returns where it was.
+static enum level refill_l2(struct core *core, uint64_t line, bool demand) {
     core->counts.l2_refill += demand;
     enum level level = LEVEL_DRAM;
     uint32_t flags = 0;
@@ -157,6 +155,7 @@ static enum level fetch(struct core *core, uint64_t line, bool demand) {
 /// Adds a line, which L2 holds, to L1D.
 static void enter_l1d(struct core *core, uint64_t line, uint32_t flags) {
     const uint32_t victim = cache_insert(&core->l1d, line, flags);
+    core->recent[cache_index(&core->l1d, line)] = flags & LINE_PREFETCHED ? NO_LINE : tag_of(line) | flags;
     if (victim == NO_LINE || !(victim & LINE_DIRTY))
         return;
     core->counts.l1d_writeback++;
@@ -169,9 +168,16 @@ static void enter_l1d(struct core *core, uint64_t line, uint32_t flags) {
 }
 
 static void prefetch(struct core *core, uint64_t line, bool into_l1d) {
-    if (!cacheable(line) || cache_find(&core->l1d, line))
+    if (!cacheable(line))
         return;
-    fetch(core, line, false);
+    const uint32_t *entry = cache_find(&core->l2, line); // L2 holds all that L1D holds
+    if (!entry)
+        refill_l2(core, line, false);
+    else if (!into_l1d || cache_find(&core->l1d, line))
+        return;
+    else
+        cache_use(&core->l2, entry);
+    core->counts.l2_access++;
     if (into_l1d)
         enter_l1d(core, line, LINE_PREFETCHED);
 }
@@ -184,22 +190,17 @@ static void train(struct core *core, const struct range *range, uint64_t line) {
     if (stride != stream->stride) {
         stream->stride = stride;
         stream->confidence = 1;
-        stream->ahead = (uint32_t)line;
+        stream->lead = 0;
         return;
     }
     if (!stride || stride > LONGEST_STRIDE || stride < -LONGEST_STRIDE)
         return;
-    if (stream->confidence < CONFIDENT) {
-        stream->ahead = (uint32_t)line;
-        stream->confidence++;
-    }
-    if (stream->confidence < CONFIDENT)
+    if (stream->confidence < CONFIDENT && ++stream->confidence < CONFIDENT)
         return;
-    const int32_t lead = (int32_t)(stream->ahead - (uint32_t)line) / stride; // lines already asked for
-    int32_t from = lead < 0 || lead > PREFETCH_LINES ? 1 : lead + 1;
-    for (; from <= PREFETCH_LINES; from++)
-        prefetch(core, line + (uint64_t)((int64_t)from * stride), true);
-    stream->ahead = (uint32_t)((int64_t)line + (int64_t)PREFETCH_LINES * stride);
+    const unsigned lead = stream->lead ? stream->lead - 1u : 0; // `line` itself was the first of them
+    for (unsigned n = lead + 1; n <= PREFETCH_LINES; n++)
+        prefetch(core, line + (uint64_t)((int64_t)stride * n), true);
+    stream->lead = PREFETCH_LINES;
 }
 
 /// True while the site writes whole lines one after the other: such lines go to L2 without being read.
@@ -260,12 +261,31 @@ static void miss(struct core *core, const struct range *range, uint64_t line) {
     const uint64_t address = line << LINE_SHIFT;
     core->counts.l1d_refill++;
     core->counts.watch_refills += address + LINE_BYTES > core->watch_base && address < core->watch_end;
-    const enum level level = fetch(core, line, true);
+    core->counts.l2_access++;
+    enum level level = LEVEL_L2;
+    const uint32_t *entry = cache_find(&core->l2, line);
+    if (entry)
+        cache_use(&core->l2, entry);
+    else
+        level = refill_l2(core, line, true);
     enter_l1d(core, line, range->dirties ? LINE_DIRTY : 0);
     if (range->kind == ACCESS_LOAD) {
         wait_for(core, range, level);
         train(core, range, line);
     }
+}
+
+void memory_init_core(struct core *core, const struct options *options) {
+    cache_init(&core->l1d, &options->l1d);
+    cache_init(&core->l2, &options->l2);
+    if (options->l3.bytes)
+        cache_init(&core->l3, &options->l3);
+    const size_t sets = (size_t)core->l1d.set_mask + 1;
+    core->recent = malloc(sets * sizeof *core->recent);
+    if (!core->recent)
+        abort();
+    for (size_t set = 0; set < sets; set++)
+        core->recent[set] = NO_LINE;
 }
 
 void memory_first_use(struct core *core, const struct range *range, uint64_t line) {

@@ -1,88 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small firmware tree that is compiled for real, with the project's own linker script."""
-
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from firmware_tree import Builder, FirmwareTree
 
-from maxconsole import paths
 from maxconsole.boards import Board, Plan, load_board, plan_unbound
 from maxconsole.errors import ToolMissing
 from maxconsole.firmware.toolchain import Toolchain, find_toolchain
-
-FILES = {
-    "arch/start.S": """
-#include "board_config.h"
-        .section .text.start, "ax", %progbits
-        .global _start
-        .type _start, %function
-_start: mov     x0, #BOARD_CORES
-        bl      main
-1:      b       1b
-        .size _start, . - _start
-""",
-    "engine/main.c": """
-#include "kernels/add.h"
-int main(void);
-static int counter;
-int main(void) {
-    counter = add(counter, 3);
-    return build_id_byte(0) + control_block();
-}
-""",
-    "kernels/add.h": """
-#pragma once
-#define STEP 1
-int add(int a, int b);
-int build_id_byte(int index);
-int control_block(void);
-""",
-    "kernels/add.c": """
-#include "kernels/add.h"
-#include "board_config.h"
-int add(int a, int b) {
-    return a + b * STEP;
-}
-int build_id_byte(int index) {
-    return BUILD_ID[index];
-}
-""",
-    "link/rtt.c": """
-#include "kernels/add.h"
-__attribute__((section(".rtt"))) volatile unsigned _SEGGER_RTT[64];
-int control_block(void) {
-    return (int)_SEGGER_RTT[0];
-}
-""",
-    "checkasm/main.c": """
-#include "kernels/add.h"
-int main(void);
-int main(void) { return add(1, 2); }
-""",
-}
-
-
-class FirmwareTree:
-    """A firmware folder that tests may edit."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        for name, text in FILES.items():
-            self.write(name, text)
-        shutil.copy(paths.firmware_dir() / "link.ld.in", root)
-
-    def write(self, name: str, text: str) -> None:
-        file = self.root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-    def replace(self, name: str, old: str, new: str) -> None:
-        text = (self.root / name).read_text()
-        assert old in text
-        self.write(name, text.replace(old, new))
 
 
 @pytest.fixture
@@ -90,8 +16,9 @@ def tree(tmp_path: Path) -> FirmwareTree:
     return FirmwareTree(tmp_path / "source tree" / "firmware")  # the space is there on purpose
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of this test's own."""
     folder = tmp_path / "user cache"
     monkeypatch.setenv("MAXCONSOLE_CACHE", str(folder))
     return folder
@@ -113,3 +40,27 @@ def board() -> Board:
 @pytest.fixture(scope="session")
 def unbound(board: Board) -> Plan:
     return plan_unbound(board)
+
+
+@pytest.fixture
+def builder(tree: FirmwareTree, board: Board, unbound: Plan, toolchain: Toolchain, cache: Path) -> Builder:
+    return Builder(tree, board, unbound, toolchain)
+
+
+@pytest.fixture(scope="session")
+def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shared cache")
+
+
+@pytest.fixture
+def warm_builder(
+    tree: FirmwareTree,
+    board: Board,
+    unbound: Plan,
+    toolchain: Toolchain,
+    warm_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Builder:
+    """A builder whose cache other tests have filled: for tests that do not count what was compiled."""
+    monkeypatch.setenv("MAXCONSOLE_CACHE", str(warm_cache))
+    return Builder(tree, board, unbound, toolchain)

@@ -26,6 +26,7 @@ _FLAGS = (
     "-fno-omit-frame-pointer",  # backtraces walk the frame records
     "-fno-asynchronous-unwind-tables",
     "-ffp-contract=off",  # separate multiply and add, as the references compute
+    "-fno-math-errno",  # a square root is one instruction, not a call that might set errno
     "-ffunction-sections",
     "-fdata-sections",
     "-Wall",

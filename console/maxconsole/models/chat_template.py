@@ -24,9 +24,9 @@ Role = Literal["system", "user", "assistant"]
 _WORKER: Final = Path(__file__).with_name("template_worker.py")
 _SOURCE_MAX: Final = 1 << 20  # characters of a template
 _OUTPUT_MAX: Final = 1 << 23
-_CPU_S: Final = 4
+_CPU_S: Final = 2
 _WALL_S: Final = 20
-_MEMORY_BYTES: Final = 1 << 30
+_MEMORY_BYTES: Final = 1 << 29
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from gguf.constants import GGMLQuantizationType
@@ -77,11 +78,11 @@ _OF_TYPE: Final[Mapping[GGMLQuantizationType, TensorFormat]] = {
 } | dict.fromkeys(_DENSE, TensorFormat.Q8_0)
 
 
-def matrix_format(kind: GGMLQuantizationType, name: str) -> PackFormat:
-    """The format that a matrix of type `kind` is packed in; UserError that names the tensor where there is none."""
+def matrix_format(kind: GGMLQuantizationType, name: str, path: Path) -> PackFormat:
+    """The format that a matrix of type `kind` is packed in. UserError, naming file and tensor, where there is none."""
     if kind not in _OF_TYPE:
         raise UserError(
-            f"the tensor {name} has the type {kind.name}, which is not supported",
+            f"{path}: the tensor {name} has the type {kind.name}, which is not supported",
             hint=f"supported: {', '.join(known.name for known in _OF_TYPE)}; a Q4_K_M file works",
         )
     return FORMATS[_OF_TYPE[kind]]

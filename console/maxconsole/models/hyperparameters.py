@@ -124,7 +124,7 @@ def _check(shapes: Hyperparameters, meta: Metadata, prefix: str) -> None:
     """What the engine relies on, beyond the range of each value."""
     rules = (
         (shapes.heads % shapes.kv_heads == 0, f"{shapes.heads} heads cannot share {shapes.kv_heads} key-value heads"),
-        (shapes.head_dim % 4 == 0, f"heads of {shapes.head_dim} are not a multiple of 4"),
+        (shapes.head_dim % 16 == 0, f"heads of {shapes.head_dim} are not a multiple of 16"),
         (shapes.head_dim <= 2 * ROPE_PAIRS_MAX, f"heads of {shapes.head_dim} are wider than {2 * ROPE_PAIRS_MAX}"),
         (shapes.hidden % GROUP == 0, f"the hidden size {shapes.hidden} is not a multiple of {GROUP}"),
         (shapes.ffn % GROUP == 0, f"the feed-forward size {shapes.ffn} is not a multiple of {GROUP}"),

@@ -60,5 +60,5 @@ def _format_and_bytes(file: GgufFile, tensor: ModelTensor) -> tuple[TensorFormat
         if info.type.name not in ("F32", "F16", "BF16"):
             raise UserError(f"{file.path}: the vector {spec.name} has the type {info.type.name}, not F32 or F16")
         return TensorFormat.F32, vector_bytes(spec.rows)
-    pack = matrix_format(info.type, spec.name)
+    pack = matrix_format(info.type, spec.name, file.path)
     return pack.format, pack.tensor_bytes(spec.rows, spec.columns)

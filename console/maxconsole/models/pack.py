@@ -15,7 +15,7 @@ from maxconsole.models.families import ModelTensor
 from maxconsole.models.formats import PackFormat, matrix_format, vector_bytes
 from maxconsole.models.panels import pack_groups, pack_super_groups
 from maxconsole.models.reader import GgufFile
-from maxconsole.models.scales import IntegerScales, group_scales, quantize_dense, super_group_scales
+from maxconsole.models.scales import IntegerScales, NotANumberError, group_scales, quantize_dense, super_group_scales
 from maxconsole.schema.image import PANEL_COLUMNS, TensorFormat
 
 _CHUNK_WEIGHTS: Final = 1 << 21  # some 30 MB of working memory
@@ -31,13 +31,14 @@ def pack_tensor(file: GgufFile, tensor: ModelTensor) -> Iterator[U8]:
     if not spec.columns:
         yield _pack_vector(read_dense(info.type, raw)[0], file, spec.name)
         return
-    pack = matrix_format(info.type, spec.name)
+    pack = matrix_format(info.type, spec.name, file.path)
     order = half_split_order(spec.rows, spec.interleaved_heads) if spec.interleaved_heads else None
     for rows in chunk_rows(spec.rows, spec.columns):
         part = raw[rows] if order is None else raw[order[rows]]
-        panels, scales = _pack_rows(pack, tensor, part)
-        if not scales.finite:
-            raise _not_numbers(file, spec.name)
+        try:
+            panels = _pack_rows(pack, tensor, part)
+        except NotANumberError as error:
+            raise _not_numbers(file, spec.name) from error
         yield panels
 
 
@@ -52,19 +53,19 @@ def chunk_rows(rows: int, columns: int) -> Iterator[slice]:
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
-def _pack_rows(pack: PackFormat, tensor: ModelTensor, raw: U8) -> tuple[U8, IntegerScales]:
+def _pack_rows(pack: PackFormat, tensor: ModelTensor, raw: U8) -> U8:
     kind = tensor.info.type
     if pack.format in (TensorFormat.Q4_K, TensorFormat.Q5_K, TensorFormat.Q6_K):
         blocks = read_super_groups(kind, _whole_panels(raw))
         scales = super_group_scales(pack, blocks)
-        return pack_super_groups(pack, blocks.codes, scales, blocks.sub_scales, blocks.sub_minimums), scales
+        return pack_super_groups(pack, blocks.codes, scales, blocks.sub_scales, blocks.sub_minimums)
     if kind.name in ("F32", "F16", "BF16"):
         dense = read_dense(kind, _whole_panels(raw))
         scales, codes = quantize_dense(pack, dense)
-        return pack_groups(pack, _whole_packs(pack, codes), _padded(pack, scales)), scales
+        return pack_groups(pack, _whole_packs(pack, codes), _padded(pack, scales))
     groups = read_groups(kind, _whole_panels(raw))
     scales = group_scales(pack, groups)
-    return pack_groups(pack, _whole_packs(pack, groups.codes), _padded(pack, scales)), scales
+    return pack_groups(pack, _whole_packs(pack, groups.codes), _padded(pack, scales))
 
 
 def _pack_vector(values: F32, file: GgufFile, name: str) -> U8:

@@ -25,6 +25,10 @@ _Q8_MAX: Final = 127
 _SMALLEST_NORMAL: Final = float(np.finfo(np.float32).tiny)
 
 
+class NotANumberError(ValueError):
+    """The file holds an infinity or a NaN."""
+
+
 @dataclass(frozen=True, slots=True)
 class IntegerScales:
     """factors [columns] (D); scales and minimums [columns][groups] (di, mi), or [columns][blocks] (dk, mk)."""
@@ -33,19 +37,14 @@ class IntegerScales:
     scales: I16
     minimums: I16 | None
 
-    @property
-    def finite(self) -> bool:
-        """False where the file held an infinity or a NaN: the integers then mean nothing."""
-        return bool(np.isfinite(self.factors).all())
-
 
 def group_scales(pack: PackFormat, groups: Groups) -> IntegerScales:
-    """di and mi: |D * di - scale| <= D / 2, and the same for mi."""
+    """di and mi: |D * di - scale| <= D / 2, and the same for mi. Raises NotANumberError."""
     return _integers(groups.scales, groups.minimums, pack.scale_limit, 1)
 
 
 def super_group_scales(pack: PackFormat, groups: SuperGroups) -> IntegerScales:
-    """dk and mk, which carry SUB_SCALE_SHIFT fraction bits."""
+    """dk and mk, which carry SUB_SCALE_SHIFT fraction bits. Raises NotANumberError."""
     return _integers(groups.scales, groups.minimums, pack.scale_limit, 1 << SUB_SCALE_SHIFT[pack.format])
 
 
@@ -53,6 +52,7 @@ def quantize_dense(pack: PackFormat, dense: F32) -> tuple[IntegerScales, npt.NDA
     """Float rows [columns][K], K a multiple of GROUP, as q8_0: error at most D * di / 2 for each weight.
 
     di is rounded up before the weights are divided by it, so that codes never exceed 127 and only one rounding happens.
+    Raises NotANumberError.
     """
     grouped = dense.reshape(dense.shape[0], -1, GROUP)
     largest = np.maximum(grouped.max(axis=-1), -grouped.min(axis=-1)).astype(np.float64)
@@ -75,15 +75,16 @@ def _integers(scales: F32, minimums: F32 | None, limit: int, fraction: int) -> I
 
 def _factors(needed: F64) -> F32:
     """D as float32. What would be subnormal counts as zero: the engine flushes it, and no weight is that small."""
+    if not np.isfinite(needed).all():
+        raise NotANumberError
     return np.where(needed < _SMALLEST_NORMAL, 0, needed).astype(np.float32)
 
 
 def _inverse(factors: F32) -> F64:
-    """1/D [columns][1], and 0 where D is 0 or not a number."""
-    usable = np.isfinite(factors) & (factors > 0)
+    """1/D [columns][1], and 0 where D is 0."""
+    usable = factors > 0
     return np.where(usable, 1 / np.where(usable, factors, 1).astype(np.float64), 0)[:, None]
 
 
 def _round(values: F32, per_unit: F64) -> I16:
-    scaled = np.where(np.isfinite(values), values, 0) * per_unit
-    return np.rint(scaled).astype(np.int16)
+    return np.rint(values * per_unit).astype(np.int16)

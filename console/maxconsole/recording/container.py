@@ -8,9 +8,11 @@ each); this one goes on, and opens a day's recording in a tenth of a second. Lay
 from __future__ import annotations
 
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import zstandard
@@ -28,6 +30,8 @@ _FOOTER: Final = struct.Struct("<BQQQI")
 #: Ours are 1 MiB and one transfer. What claims to be larger is damaged, or bait.
 CHUNK_MAX: Final = 64 << 20
 _COMPRESSIONS: Final = (b"zstd", b"")
+_NAME_MAX: Final = 4
+_CHUNK_BEGIN: Final = HEAD.size + CHUNK_HEAD.size + _NAME_MAX + _SIZE.size
 
 
 class DamagedError(Exception):
@@ -37,23 +41,30 @@ class DamagedError(Exception):
 class File:
     """A file read by position, so that several readers can share it."""
 
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self.size = os.fstat(descriptor).st_size
+    def __init__(self, path: Path) -> None:
+        """Opens it; raises OSError."""
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        status = os.fstat(self._descriptor)
+        self.size = status.st_size
+        self.regular = stat.S_ISREG(status.st_mode)  # neither a folder nor a device
+
+    def close(self) -> None:
+        """Closing twice is harmless."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def at(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes from `offset` on. Raises DamagedError where the file does not have them."""
         if size < 0 or offset < 0 or offset + size > self.size:
             raise DamagedError(f"it ends before byte {offset + size}")
-        parts: list[bytes] = []
-        while size:
-            part = os.pread(self.descriptor, size, offset)
-            if not part:
+        data = os.pread(self._descriptor, size, offset)
+        while len(data) < size:  # one call gives 2 GiB at most, and less when a signal comes
+            more = os.pread(self._descriptor, size - len(data), offset + len(data))
+            if not more:
                 raise DamagedError(f"it has become shorter than {offset + size} bytes")
-            parts.append(part)
-            offset += len(part)
-            size -= len(part)
-        return b"".join(parts)
+            data += more
+        return data
 
 
 class Chunk(NamedTuple):
@@ -85,16 +96,18 @@ def head_at(file: File, offset: int) -> tuple[int, int]:
 
 def chunk_at(file: File, offset: int) -> Chunk:
     """The chunk at `offset`, of which only the head is read. Raises DamagedError where there is none."""
-    opcode, length = head_at(file, offset)
-    if opcode != Opcode.CHUNK:
+    head = file.at(offset, _CHUNK_BEGIN)
+    opcode, content = HEAD.unpack_from(head)
+    start, end, uncompressed, _, name_size = CHUNK_HEAD.unpack_from(head, HEAD.size)
+    if opcode != Opcode.CHUNK or name_size > _NAME_MAX or uncompressed > CHUNK_MAX or end < start:
         raise DamagedError(f"there is no chunk at byte {offset}")
-    start, end, uncompressed, _, name_size = CHUNK_HEAD.unpack(file.at(offset + HEAD.size, CHUNK_HEAD.size))
-    rest = length - HEAD.size - CHUNK_HEAD.size - name_size - _SIZE.size
-    if name_size > 4 or rest < 0 or uncompressed > CHUNK_MAX or end < start:
+    name = head[HEAD.size + CHUNK_HEAD.size :][:name_size]
+    (size,) = _SIZE.unpack_from(head, HEAD.size + CHUNK_HEAD.size + name_size)
+    length = HEAD.size + content
+    if name not in _COMPRESSIONS or content != CHUNK_HEAD.size + name_size + _SIZE.size + size:
         raise DamagedError(f"the head of the chunk at byte {offset} is damaged")
-    tail = file.at(offset + HEAD.size + CHUNK_HEAD.size, name_size + _SIZE.size)
-    if tail[:name_size] not in _COMPRESSIONS or _SIZE.unpack(tail[name_size:])[0] != rest:
-        raise DamagedError(f"the head of the chunk at byte {offset} is damaged")
+    if offset + length > file.size:
+        raise DamagedError(f"the chunk at byte {offset} is longer than the file")
     return Chunk(offset, length, start, end)
 
 
@@ -158,7 +171,8 @@ def _records(data: bytes) -> Iterator[tuple[int, memoryview]]:
 def _message(content: memoryview) -> Message:
     if len(content) < _MESSAGE.size:
         raise DamagedError("a message is too short")
-    return Message(*_MESSAGE.unpack_from(content), bytes(content[_MESSAGE.size :]))
+    channel, sequence, log_ns, publish_ns = _MESSAGE.unpack_from(content)
+    return Message(channel, sequence, log_ns, publish_ns, bytes(content[_MESSAGE.size :]))
 
 
 def _decompressed(data: bytes, size: int) -> bytes:

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import errno
-import os
-import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -63,24 +61,23 @@ class Recording:
         self.facts = facts
         self._file = file
         self._index = index
-        self._descriptor = file.descriptor
+        self._damaged: set[Chunk] = set()
 
     @classmethod
     def open(cls, path: Path) -> Recording:
         """Raises UserError for a file that is missing, unreadable, empty, cut off within the facts, or foreign."""
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            file = File(path)
         except OSError as error:
             hint = "check the name" if error.errno == errno.ENOENT else ""
             raise UserError(f"cannot open the recording {path}: {error.strerror}", hint=hint) from error
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            if not file.regular:
                 raise UserError(f"{path} is not a file", hint="give the file that `maxconsole record` has written")
-            file = File(descriptor)
             attachments, data_start = _front(file, path)
             return cls(path, file, read_facts(attachments, str(path)), read_index(file, data_start))
         except BaseException:
-            os.close(descriptor)
+            file.close()
             raise
 
     def __enter__(self) -> Self:
@@ -92,49 +89,37 @@ class Recording:
         self.close()
 
     @property
-    def closed_properly(self) -> bool:
-        """False where the recording console was killed, or is still at it."""
-        return self._index.closed
-
-    @property
     def duration_ns(self) -> int:
         """From the start to the last transfer."""
         end = self._index.end_ns
         return 0 if end is None else max(0, end - self.facts.started_ns)
 
+    @property
+    def loss(self) -> Loss:
+        """What is missing, as far as has been read by now; transfers are counted by `check` only."""
+        damaged_ns = sum(chunk.end_ns - chunk.start_ns for chunk in list(self._damaged))
+        return Loss(self._index.closed, self._index.unreadable_bytes, len(self._damaged), damaged_ns, 0)
+
     def transfers(self, start_ns: int = 0) -> Iterator[Transfer]:
-        """All transfers from `start_ns` after the start on, in order. Damaged chunks are left out: see `check`."""
+        """All transfers from `start_ns` after the start on, in order. Damaged chunks are left out, and in `loss`."""
         for chunk in self._index.from_time(self.facts.started_ns + start_ns):
-            try:
-                transfers = self._read(chunk)
-            except DamagedError:
-                continue
-            for transfer in transfers:
+            for transfer in self._read(chunk):
                 if transfer.time_ns >= start_ns:
                     yield transfer
 
     def check(self) -> Loss:
         """Reads everything, and says what is not there."""
-        damaged = damaged_ns = missing = 0
+        missing = 0
         expected = dict.fromkeys(Direction, 0)
         for chunk in self._index.from_time(0):
-            try:
-                transfers = self._read(chunk)
-            except DamagedError:
-                damaged += 1
-                damaged_ns += chunk.end_ns - chunk.start_ns
-                continue
-            for transfer in transfers:
+            for transfer in self._read(chunk):
                 missing += (transfer.sequence - expected[transfer.direction]) & SEQUENCE_MASK
                 expected[transfer.direction] = transfer.sequence + 1
-        return Loss(self._index.closed, self._index.unreadable_bytes, damaged, damaged_ns, missing)
+        return replace(self.loss, missing_transfers=missing)
 
     def close(self) -> None:
         """Closes the file. Closing twice is harmless."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-            self._file.descriptor = -1
+        self._file.close()
 
     def _read(self, chunk: Chunk) -> list[Transfer]:
         started = self.facts.started_ns
@@ -143,8 +128,9 @@ class Recording:
                 Transfer(Direction(one.channel), one.log_ns - started, one.publish_ns, one.sequence, one.data)
                 for one in container.messages(self._file, chunk)
             ]
-        except ValueError as error:
-            raise DamagedError(f"a channel that a recording does not have: {error}") from error
+        except (DamagedError, ValueError):  # ValueError: a channel that a recording does not have
+            self._damaged.add(chunk)
+            return []
 
 
 def _front(file: File, path: Path) -> tuple[dict[str, bytes], int]:
@@ -163,13 +149,22 @@ def _front(file: File, path: Path) -> tuple[dict[str, bytes], int]:
             raise UserError(f"{path} is an MCAP file of another program, and not a recording")
         attachments: dict[str, bytes] = {}
         offset += length
-        while offset < file.size:
-            opcode, length = container.head_at(file, offset)
-            if opcode != Opcode.ATTACHMENT or length > _FACTS_MAX:
-                break
-            name, data = container.attachment(file.at(offset, length))
+        while size := _attachment_size(file, offset):
+            name, data = container.attachment(file.at(offset, size))
             attachments[name] = data
-            offset += length
+            offset += size
     except DamagedError as error:
         raise UserError(f"the beginning of {path} is damaged: {error}", hint="restore the file from a copy") from error
     return attachments, offset
+
+
+def _attachment_size(file: File, offset: int) -> int:
+    """The length of the attachment's record at `offset`, 0 where there is none.
+
+    Damage behind the facts is for the index to get around.
+    """
+    try:
+        opcode, length = container.head_at(file, offset)
+    except DamagedError:
+        return 0
+    return length if opcode == Opcode.ATTACHMENT and length <= _FACTS_MAX else 0

@@ -116,7 +116,7 @@ class Recorder:
                 self._fail(TimeoutError(errno.ETIMEDOUT, f"the disk did not take it within {_CLOSE_PATIENCE:g} s"))
 
     def _take(self, side: _Side, data: bytes) -> None:
-        if self.failure is not None or self._stopping.is_set():
+        if not data or self.failure is not None or self._stopping.is_set():
             return
         sequence = side.sequence
         side.sequence = sequence + 1
@@ -187,7 +187,7 @@ class _McapWriter(Protocol):
 
 
 def _create(path: Path, force: bool) -> tuple[IO[bytes], bool]:
-    """The locked, empty file, and whether it is new. A buffered one: the writer would not flush one without a buffer."""
+    """The locked, empty file, and whether it is new. It has a buffer, because the writer forgets to flush its own."""
     exclusive = 0 if force and path.exists() else os.O_EXCL
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | exclusive, 0o666)
     try:

@@ -130,7 +130,7 @@ class Generation:
             match self._news(pending):
                 case wire.Token() as token:
                     self._keep(token)
-                    text = "" if token.token in self._request.stop else stream.feed(token.token)
+                    text = stream.feed(token.token)
                 case wire.Progress() as progress:
                     words = f"{progress.done} of {progress.total} tokens"
                     self._progress("prefill", progress.done, progress.total, words)

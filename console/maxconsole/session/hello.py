@@ -21,7 +21,7 @@ _FLASH_AGAIN = "the board runs another firmware than the one that was flashed: f
 def wait_for_hello(
     link: Link, machine: Machine, telemetry: Telemetry, symbols: Symbolizer, *, timeout: float
 ) -> wire.Hello:
-    """The board's HELLO. Raises BoardError with what is known of a board that does not send one in `timeout` seconds."""
+    """The board's HELLO. Raises BoardError with what is known of a board that does not send one in time."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         news = link.receive(_SLICE)

@@ -23,7 +23,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The end of a request. `tokens` are all that the board chose, a stop token included; `text` leaves that out.
+    """The end of a request. `tokens` are those of the reply; a stop token that ended it is not among them.
 
     `cached` of the prompt's `prompt_tokens` were on the board already. `kernels` is what this request added to the
     board's totals, for all phases and cores. Rates are tokens per second, None where nothing was counted.

@@ -39,10 +39,10 @@ class Sampling:
         return self if self.seed is not None else replace(self, seed=secrets.randbits(63))
 
 
-GREEDY = Sampling(temperature=0.0, top_k=1, top_p=1.0, repeat_penalty=1.0, repeat_window=0, seed=0)
-
-
 def _check(name: str, value: float, low: float, high: float, *, exclusive: bool = False) -> None:
     above = value > low if exclusive else value >= low
     if not (math.isfinite(value) and above and value <= high):
         raise UserError(f"{name} is {value:g}", hint=f"choose {'more than ' if exclusive else ''}{low:g} to {high:g}")
+
+
+GREEDY = Sampling(temperature=0.0, top_k=1, top_p=1.0, repeat_penalty=1.0, repeat_window=0, seed=0)

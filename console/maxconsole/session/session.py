@@ -14,7 +14,7 @@ from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
-from maxconsole.session.flash import flash
+from maxconsole.session.flash import Load, flash
 from maxconsole.session.generation import Board, Generation, Request
 from maxconsole.session.hello import check_hello, wait_for_hello
 from maxconsole.session.machine import Badge, Machine
@@ -52,9 +52,9 @@ class Session:
         try:
             self.hello = wait_for_hello(self._link, machine, self._telemetry, self._symbols, timeout=_HELLO_TIMEOUT)
             check_hello(self.hello, prepared, self._telemetry)
+            self._link.request(wire.Query(item=wire.QueryItem.STATUS))  # drops are counted from here on
         except BaseException:
             self._link.close()
-            self._symbols.close()
             raise
 
     @classmethod
@@ -63,8 +63,14 @@ class Session:
 
         Raises UserError and its kinds: see prepare, flash, and BoardError for a board that does not come up.
         """
-        prepared = prepare(setup, progress)
-        machine = flash(prepared, progress)
+        return cls.start(prepare(setup, progress), progress)
+
+    @classmethod
+    def start(cls, prepared: Prepared, progress: Progress = silent) -> Self:
+        """Flashes what is prepared and waits for the board. Raises UserError, ToolMissing, BoardError."""
+        weights = (prepared.plan.weight.base, prepared.image.data)
+        load = Load(prepared.board, prepared.firmware.elf, (weights,), prepared.setup.fast)
+        machine = flash(load, progress)
         try:
             progress("boot", 0, 0)
             session = cls(prepared, machine)
@@ -138,7 +144,6 @@ class Session:
             self._link.close()
         finally:
             self._machine.close()
-            self._symbols.close()
 
     def __enter__(self) -> Self:
         return self

@@ -85,10 +85,10 @@ def _row(phase: wire.Phase, kernel: wire.Kernel, sums: KernelSums, total: int, s
         share=ratio(sums.cycles, total) or 0.0,
         instructions=sums.instructions,
         work=sums.work,
-        ipc=ratio(sums.instructions, sums.cycles) if sums.instructions else None,
+        ipc=ratio(sums.instructions or None, sums.cycles),
         l1d_refill=ratio(counted(L1D_CACHE_REFILL), counted(L1D_CACHE)),
         l2_refill=ratio(counted(L2D_CACHE_REFILL), counted(L2D_CACHE)),
-        instructions_per_mac=ratio(sums.instructions, sums.work) if kernel in MAC_KERNELS else None,
+        instructions_per_mac=ratio(sums.instructions or None, sums.work) if kernel in MAC_KERNELS else None,
     )
 
 
@@ -103,7 +103,7 @@ def _uncovered(phase: wire.Phase, step: KernelSums, sums: Collection[KernelSums]
         share=cycles / total,
         instructions=instructions,
         work=0,
-        ipc=ratio(instructions, cycles) if instructions else None,
+        ipc=ratio(instructions or None, cycles),
         l1d_refill=None,
         l2_refill=None,
         instructions_per_mac=None,

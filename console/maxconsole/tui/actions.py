@@ -74,7 +74,7 @@ class Action:
     @property
     def key_label(self) -> str:
         """The first key as people write it: `F5`, `Ctrl+N`, `Enter`, `s`."""
-        return key_label(self.keys[0]) if self.keys else ""
+        return key_label(self.keys[-1 if self.where is Where.PANES else 0]) if self.keys else ""
 
 
 def _attached(s: Situation) -> bool:
@@ -86,28 +86,31 @@ def _idle(s: Situation) -> bool:
 
 
 ACTIONS: Final = (
-    Action("answer", "send", ("enter",), "Send the prompt to the board.", Where.PROMPT, "send", _idle),
+    Action("answer", "send", ("enter",), "Send the prompt to the board.", Where.PROMPT, "send",
+           lambda s: not s.replaying),
     Action("answer", "stop", ("escape",), "Stop the answer; what was said so far stays.", footer="stop",
            applies=lambda s: s.answering),
     Action("prompt", "new line", ("ctrl+j", "shift+enter", "alt+enter"), "Start a new line in the prompt.",
-           Where.PROMPT, "new line", lambda s: not s.answering),
+           Where.PROMPT, "", lambda s: not s.replaying),
+    Action("board", "start", ("f5",), "Pack the weights, build the firmware, flash it and start the board.",
+           footer="start", applies=lambda s: s.chosen and not s.attached),
+    Action("board", "restart", ("f5",), "Build what has changed, flash it and start the board again.",
+           footer="restart", applies=lambda s: s.chosen and s.attached and not s.replaying),
     Action("answer", "edit and resend", ("ctrl+r",),
            "Take your last question back into the prompt, then the one before. Sending it forgets what came after.",
            footer="edit last", applies=lambda s: s.asked and not s.answering and not s.replaying),
     Action("chat", "new", ("ctrl+n",), "Forget the conversation and empty the board's KV ring.", footer="new chat",
            applies=lambda s: _idle(s) and s.asked),
+    Action("pane", "next", ("f6",), "Move to the next pane.", footer="next pane"),
+    Action("help", "show", ("f1",), "Explain the numbers of the pane you are in, and all keys.", footer="help"),
+    Action("help", "commands", ("ctrl+p",), "Find a command by name.", footer="commands"),
     Action("board", "pick", ("f2",), "Choose the board.", footer="board"),
     Action("model", "pick", ("f3",), "Choose the model; shows what fits the board.", footer="model"),
     Action("settings", "edit", ("f4",), "Sampling, context length and prefill batch.", footer="settings"),
-    Action("board", "start", ("f5",), "Pack the weights, build the firmware, flash it and start the board.",
-           footer="start", applies=lambda s: s.chosen and not s.attached),
-    Action("board", "restart", ("f5",), "Build what has changed, flash it and start the board again.",
-           footer="restart", applies=lambda s: s.chosen and s.attached and not s.replaying),
     Action("board", "release", (), "Stop the board and let others use it.", applies=_attached),
-    Action("pane", "next", ("f6",), "Move to the next pane.", footer="next pane"),
     Action("pane", "previous", ("shift+f6",), "Move to the pane before."),
     Action("pane", "zoom", ("f7",), "Give the pane the whole screen, or put it back.", footer="zoom"),
-    Action("pane", "prompt", ("i", "slash"), "Go back to the prompt.", Where.PANES, "prompt"),
+    Action("pane", "prompt", ("escape", "i", "slash"), "Go back to the prompt.", Where.PANES, "prompt"),
     Action("pane", "kernels", ("1",), "Show where the cycles go.", Where.PANES),
     Action("pane", "caches", ("2",), "Show cache accesses and misses.", Where.PANES),
     Action("pane", "ring", ("3",), "Show the KV ring.", Where.PANES),
@@ -128,8 +131,6 @@ ACTIONS: Final = (
     Action("replay", "slower", ("shift+f10",), "Play at half the speed.", applies=lambda s: s.replaying),
     Action("view", "next theme", (), "Change colors: dark, light, safe for color-blind eyes, monochrome."),
     Action("view", "save picture", (), "Write the screen to an SVG file in the current folder."),
-    Action("help", "show", ("f1",), "Explain the numbers of the pane you are in, and all keys.", footer="help"),
-    Action("help", "commands", ("ctrl+p",), "Find a command by name.", footer="commands"),
     Action("console", "quit", ("ctrl+q",), "Stop the board and leave. Ctrl+C does the same when nothing is selected.",
            footer="quit"),
 )  # fmt: skip
@@ -160,7 +161,8 @@ _BY_ID: Final = {action.id: action for action in ACTIONS}
 def bindings(where: Where) -> list[BindingType]:
     """Textual bindings of the actions of one place. Those that share a key are told apart by what applies."""
     keys = dict.fromkeys(key for action in ACTIONS if action.where is where for key in action.keys)
-    return [Binding(key, f"perform('{where}', '{key}')", show=False, priority=where is Where.ANYWHERE) for key in keys]
+    first = where in {Where.ANYWHERE, Where.PROMPT}  # before the widget itself sees the key
+    return [Binding(key, f"screen.perform('{where}', '{key}')", show=False, priority=first) for key in keys]
 
 
 def on_key(where: Where, key: str, situation: Situation) -> Action | None:

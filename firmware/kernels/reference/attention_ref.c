@@ -90,7 +90,7 @@ static void attend(const struct kv_ring *ring, unsigned layer, const struct atte
     unsigned kv_head = head / (job->heads / ring->shape.kv_heads);
     uint32_t position = job->position + token;
     size_t at = token * job->stride + head * head_dim;
-    float factor = LOG2_E / __builtin_sqrtf((float)head_dim);
+    float factor = LOG2_E / reference_square_root((float)head_dim);
     struct row row = {.top = -1e30f};
     uint32_t first = 0;
     if (position >= ring->shape.context) {

@@ -71,6 +71,15 @@ void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsig
     }
 }
 
+// Newton's iteration in double, from half the exponent: rounding its result to float is exact rounding, because no
+// square root of a float lies that close to the middle between two floats. x > 0.
+float reference_square_root(float x) {
+    double guess = float_from_bits((float_bits(x) >> 1) + 0x1fbd1df5u);
+    for (int i = 0; i < 6; i++)
+        guess = 0.5 * (guess + (double)x / guess);
+    return (float)guess;
+}
+
 void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight, float epsilon,
                         float *out) {
     for (unsigned row = 0; row < rows; row++) {
@@ -78,7 +87,7 @@ void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k
         for (unsigned i = 0; i < k; i++)
             lane[i % 4] += x[row * stride + i] * x[row * stride + i];
         float mean = ((lane[0] + lane[1]) + (lane[2] + lane[3])) / (float)k;
-        float factor = 1.0f / __builtin_sqrtf(mean + epsilon);
+        float factor = 1.0f / reference_square_root(mean + epsilon);
         for (unsigned i = 0; i < k; i++)
             out[row * stride + i] = x[row * stride + i] * factor * weight[i];
     }

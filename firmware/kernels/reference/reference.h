@@ -30,6 +30,7 @@ void reference_gemm_panel(const struct panel *panel, const struct activations *a
                           size_t stride);
 
 void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token, float *x);
+float reference_square_root(float x);
 void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight, float epsilon,
                         float *out);
 void reference_swiglu(float *gate, const float *up, size_t count);

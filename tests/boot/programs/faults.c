@@ -24,7 +24,6 @@ enum fault_number {
     OVERFLOW_STACK,
     READ_NULL,
     WRITE_UNMAPPED,
-    UNALIGNED_DEVICE,
     UNDEFINED_INSTRUCTION,
     PANIC,
     LEAF_FAULT,
@@ -94,9 +93,6 @@ NOINLINE void misbehave(unsigned number) {
         break;
     case WRITE_UNMAPPED:
         *at(0x50000000) = 1;
-        break;
-    case UNALIGNED_DEVICE:
-        (void)*at(BOARD_UART_BASE + 1);
         break;
     case UNDEFINED_INSTRUCTION:
         __asm__ volatile("udf #1");

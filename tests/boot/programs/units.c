@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of engine/main.c: runs the routines that have no hardware behind them on what the test has put into the
-// weight pool, leaves the results in the activation pool, and panics at the first thing that is wrong.
+// Takes the place of engine/main.c: runs the routines that have no hardware behind them on what the test has
+// put into the weight pool, leaves the results in the activation pool, and panics at the first thing that is
+// wrong.
 //
-// Both pools: u32 count, 12 bytes of padding, then for each item u32 bytes, 12 bytes of padding, the bytes, and zeros up to
-// a multiple of 16 and 16 more.
+// Both pools: u32 count, 12 bytes of padding, then for each item u32 bytes, 12 bytes of padding, the bytes,
+// and zeros up to a multiple of 16 and 16 more.
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,7 +22,8 @@ int main(void);
 #define SIZE_MAX_TESTED 200
 #define GUARD           32
 
-static uint8_t source[SIZE_MAX_TESTED + 64], target[SIZE_MAX_TESTED + 2 * GUARD + 64], expected[sizeof target];
+static uint8_t source[SIZE_MAX_TESTED + 64], target[SIZE_MAX_TESTED + 2 * GUARD + 64],
+    expected[sizeof target];
 
 static void fill(uint8_t *out, size_t bytes, unsigned seed) {
     for (size_t i = 0; i < bytes; i++)
@@ -68,7 +70,9 @@ static void moves(void) {
         }
 }
 
-static int sign(int value) { return (value > 0) - (value < 0); }
+static int sign(int value) {
+    return (value > 0) - (value < 0);
+}
 
 static void comparisons(void) {
     for (size_t bytes = 0; bytes <= 40; bytes++)
@@ -108,7 +112,9 @@ static void formats(void) {
     format_is(small, "abcd");
 }
 
-static uint8_t *next(uint8_t *item, uint32_t bytes) { return item + 16 + (bytes + 15) / 16 * 16 + 16; }
+static uint8_t *next(uint8_t *item, uint32_t bytes) {
+    return item + 16 + (bytes + 15) / 16 * 16 + 16;
+}
 
 /// COBS of every item into the activation pool, decoded again on the way.
 static void stuffing(void) {

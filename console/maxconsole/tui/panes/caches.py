@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from maxconsole.tui.actions import Where
+from textual.binding import BindingType
+
+from maxconsole.tui.actions import Where, bindings
 from maxconsole.tui.drawing.bars import bar
 from maxconsole.tui.drawing.braille import history, nice_top
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
@@ -26,6 +28,7 @@ _KERNEL_HEAD: Final = f" {'kernel':<15}{'L1D acc':>9}{'L1D miss':>9}{'L2 miss':>
 class CachePane(Pane):
     """Rates of each level with the line of the latest steps; below, which kernels cause the refills."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Where.CACHES), *bindings(Where.PANES)]
     WHERE = Where.CACHES
     NUMBER = "2"
     NAME = "Caches"
@@ -54,7 +57,7 @@ class CachePane(Pane):
         self.redraw()
 
     def note(self) -> Line:
-        return line(Span(self.phase, Ink.DIM)) if self.snapshot else ()
+        return line(Span(f"{self.phase}, {self.origin}", Ink.DIM)) if self.snapshot else ()
 
     def headline(self) -> Line:
         if self.snapshot is None or self._figures is None:

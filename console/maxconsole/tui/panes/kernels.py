@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
+from textual.binding import BindingType
 
-from maxconsole.tui.actions import Where
+from maxconsole.tui.actions import Where, bindings
 from maxconsole.tui.drawing.bars import bar
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.drawing.units import percent, ratio, si, time_of_cycles
@@ -53,6 +54,7 @@ _COLUMNS: Final = (
 class KernelPane(Pane):
     """Count, cycles, share and a bar of it, instructions per cycle, multiply-accumulates per instruction, misses."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Where.KERNELS), *bindings(Where.PANES)]
     WHERE = Where.KERNELS
     NUMBER = "1"
     NAME = "Kernels"
@@ -83,7 +85,7 @@ class KernelPane(Pane):
         self.redraw()
 
     def note(self) -> Line:
-        return line(Span(self.phase, Ink.DIM)) if self.snapshot else ()
+        return line(Span(f"{self.phase}, {self.origin}", Ink.DIM)) if self.snapshot else ()
 
     def headline(self) -> Line:
         totals = self._totals

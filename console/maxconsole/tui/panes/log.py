@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 
-from maxconsole.tui.actions import Where
+from maxconsole.tui.actions import Where, bindings
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.drawing.units import grouped
 from maxconsole.tui.widgets.rule import Rule
@@ -27,6 +28,9 @@ _FILTERS: Final = ((3, "all"), (2, "info"), (1, "warnings"), (0, "errors"))
 
 class LogView(Scroller):
     """The lines in sight of what telemetry keeps; older ones are gone, and their count is known."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Where.LOG), *bindings(Where.PANES)]
+    WHERE = Where.LOG
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +54,6 @@ class LogView(Scroller):
 class LogPane(Vertical):
     """A rule and the view."""
 
-    WHERE = Where.LOG
     NUMBER = "4"
     NAME = "Log"
 
@@ -85,6 +88,10 @@ class LogPane(Vertical):
         """Keeps the newest line in sight, or stays."""
         self.view.follow(not self.view.following)
         self._say()
+
+    def set_tabbed(self, tabbed: bool) -> None:
+        """Whether a tab strip stands for the rule."""
+        self.query_one(Rule).display = not tabbed
 
     def headline(self) -> Line:
         """How many lines came, and which are shown."""

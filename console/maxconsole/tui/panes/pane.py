@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
 
 
+#: wire.HelloFlag.MODELLED; importing the schema would load numpy before the first paint.
+_MODELLED: Final = 1
 _NO_BOARD: Final = line(Span(" no board is connected", Ink.DIM))
 
 
@@ -27,6 +29,11 @@ class Pane(Inked, can_focus=True):
     snapshot: Snapshot | None = None
     tabbed = False  # a tab strip stands for the rule
 
+    def set_tabbed(self, tabbed: bool) -> None:
+        """Whether a tab strip stands for the rule."""
+        self.tabbed = tabbed
+        self.redraw()
+
     def show(self, snapshot: Snapshot) -> None:
         """Draws `snapshot`, if it differs from what is shown."""
         if snapshot == self.snapshot:
@@ -39,6 +46,12 @@ class Pane(Inked, can_focus=True):
         """Forgets the board that was shown."""
         self.snapshot = None
         self.redraw()
+
+    @property
+    def origin(self) -> str:
+        """Where cycles and misses come from, as the board itself says."""
+        hello = self.snapshot.hello if self.snapshot else None
+        return "unknown origin" if hello is None else "modelled" if hello.flags & _MODELLED else "measured"
 
     def digest(self, snapshot: Snapshot) -> None:
         """Hook for panes that keep something from one Snapshot to the next."""

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from maxconsole.tui.actions import Where
+from textual.binding import BindingType
+
+from maxconsole.tui.actions import Where, bindings
 from maxconsole.tui.drawing.band import Slot, band, cell_of, markers
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.drawing.units import binary, grouped, percent, si
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 class RingPane(Pane):
     """Which slots the next query sees, where the next token goes, and what the index map costs."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Where.RING), *bindings(Where.PANES)]
     WHERE = Where.RING
     NUMBER = "3"
     NAME = "KV ring"
@@ -89,8 +92,8 @@ def _table(figures: RingFigures, cells: int, rows: int) -> list[Line]:
         ),
         ("wraps", grouped(figures.wraps), ""),
         ("memory", binary(figures.bytes_used), f"of {binary(figures.bytes_held).strip()}"),
-        ("map hits", percent(figures.map_hits), f"of {si(figures.map_lookups).strip()} in L1"),
-        ("per token", binary(figures.bytes_per_token), f"map of {figures.map_entries} pages"),
+        ("map hits", percent(figures.map_hits), f"of {si(figures.map_lookups).strip()}"),
+        ("per token", binary(figures.bytes_per_token), f"{figures.map_entries} pages"),
     ]
     columns = 2 if cells >= 64 else 1
     column_cells = cells // columns

@@ -23,6 +23,7 @@ class Prompt(TextArea):
     """Grows with its text up to `ROWS_MAX` rows. Up on the first line and Down on the last walk through the history."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.PROMPT)
+    WHERE = Where.PROMPT
     ROWS_MAX: ClassVar[int] = 8
 
     @dataclass
@@ -37,7 +38,7 @@ class Prompt(TextArea):
         self._back = 0
         self._draft = ""
 
-    def load(self, text: str) -> None:
+    def load_text_at_end(self, text: str) -> None:
         """Replaces the text and puts the cursor behind it."""
         self.text = text
         self.move_cursor(self.document.end)
@@ -46,7 +47,7 @@ class Prompt(TextArea):
         """The text, and an empty prompt in its place."""
         text = self.text
         self._back = 0
-        self.load("")
+        self.load_text_at_end("")
         return text
 
     async def _on_paste(self, event: events.Paste) -> None:
@@ -82,7 +83,7 @@ class Prompt(TextArea):
         if self._back == 0:
             self._draft = self.text
         self._back = back
-        self.load(self._history[-back] if back else self._draft)
+        self.load_text_at_end(self._history[-back] if back else self._draft)
         return True
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -48,6 +49,9 @@ class Scroller(ScrollView, can_focus=True):
         self.following = following
         if following:
             self.scroll_end(animate=False, immediate=True, x_axis=False)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.changed()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

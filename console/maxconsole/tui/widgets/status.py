@@ -5,23 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from typing import Final
 
 from maxconsole.tui.drawing.ink import Ink, Line, Span, fit, line, width
 from maxconsole.tui.drawing.units import data_rate, grouped, token_rate
+from maxconsole.tui.state import State
 from maxconsole.tui.widgets.inked import Inked
 
 
-class State(Enum):
-    """What the console is doing with its board: a shape, a word and an ink."""
-
-    NONE = ("○", "no board", Ink.DIM)
-    STARTING = ("◐", "starting", Ink.WARN)
-    READY = ("●", "ready", Ink.GOOD)
-    ANSWERING = ("▶", "answering", Ink.ACCENT)
-    STOPPING = ("◑", "stopping", Ink.WARN)
-    PAUSED = ("║", "paused", Ink.WARN)
-    FAILED = ("×", "failed", Ink.BAD)
+_MODEL: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +34,7 @@ class Standing:
 
 
 class StatusBar(Inked):
-    """Shortens what matters least until all fits: words first, then the model's name, then the board's."""
+    """Everything in its shortest form, lengthened as far as there is room."""
 
     DEFAULT_CSS = "StatusBar { height: 1; dock: top; }"
 
@@ -64,15 +56,13 @@ def status_line(standing: Standing, cells: int) -> Line:
     right = _right(standing)
     room = cells - width(right) - 1
     parts = _parts(standing)
-    chosen = [0] * len(parts)
-    while (total := _length(parts, chosen)) > room:
-        shorter = [index for index, variants in enumerate(parts) if chosen[index] + 1 < len(variants)]
-        if not shorter:
-            break
-        # of those that can still give way, the one that is longest now
-        index = max(shorter, key=lambda one: width(parts[one][chosen[one]]))
-        chosen[index] += 1
-    del total
+    chosen = [len(variants) - 1 for variants in parts]
+    for index in sorted(range(len(parts)), key=lambda one: (one != _MODEL, one)):  # the model's name first
+        for pick in range(len(parts[index])):
+            trial = [*chosen[:index], pick, *chosen[index + 1 :]]
+            if _length(parts, trial) <= room:
+                chosen = trial
+                break
     left: list[Span] = []
     for variants, pick in zip(parts, chosen, strict=True):
         if variants[pick]:
@@ -92,12 +82,12 @@ def _parts(standing: Standing) -> list[list[Line]]:
     names = [line(Span(shape, ink), Span(f" {board} ", Ink.STRONG), Span(word, ink))] if board else []
     names += [line(Span(shape, ink), Span(f" {board or word}", Ink.STRONG if board else Ink.DIM))]
     parts = [names]
-    if standing.carrier:
-        rate = data_rate(standing.link_bytes_per_s)
-        parts.append([line(Span(f"{standing.carrier} ", Ink.DIM), rate), line(rate)])
-        parts.append(_losses(standing))
-    if standing.model:
-        parts.append([line(standing.model), *(fit(line(standing.model), cells) for cells in (16, 12, 9))])
+    rate = data_rate(standing.link_bytes_per_s)
+    carrier = Span(f"{standing.carrier} ", Ink.DIM)
+    parts.append([line(carrier, rate), line(rate)] if standing.carrier else [()])
+    parts.append(_losses(standing) if standing.carrier else [()])
+    model = line(standing.model or "")
+    parts.append([model, *(fit(model, cells) for cells in (20, 16, 13, 11, 9))])
     if standing.prefill_tokens_per_s is not None or standing.decode_tokens_per_s is not None:
         prefill, decode = token_rate(standing.prefill_tokens_per_s), token_rate(standing.decode_tokens_per_s)
         dim = Ink.DIM

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from textual import events
+from textual.binding import BindingType
 
+from maxconsole.tui.actions import Where, bindings
 from maxconsole.tui.chat import Chat, Speaker, Turn
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.drawing.wrap import wrap
@@ -18,6 +20,9 @@ _MARKS: Final = {Speaker.USER: (">", Ink.ACCENT), Speaker.MODEL: (" ", Ink.PLAIN
 
 class Transcript(Scroller):
     """Shows a Chat. Call `update_chat` whenever it may have changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Where.PANES)
+    WHERE = Where.PANES
 
     def __init__(self, chat: Chat, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)

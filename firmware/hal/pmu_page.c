@@ -7,6 +7,8 @@
 #include "board_config.h"
 #include "schema/device_page.h"
 
+#if BOARD_HAS_DEVICE_PAGE
+
 static volatile struct device_page *const page = (volatile struct device_page *)BOARD_DEVICE_PAGE;
 
 static bool present;
@@ -63,3 +65,5 @@ void pmu_watch_read(uint64_t *accesses, uint64_t *refills) {
     *accesses = now->watch_accesses;
     *refills = now->watch_refills;
 }
+
+#endif

@@ -9,30 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from firmware_tree import Builder, FirmwareTree
 
 from maxconsole.boards import Board, Plan, load_board, plan_unbound
 from maxconsole.errors import UserError
-from maxconsole.firmware.build import BuiltFirmware, Image, build
+from maxconsole.firmware.build import build
 from maxconsole.firmware.diagnostics import CompileError
 from maxconsole.firmware.elf import read_elf
 from maxconsole.firmware.toolchain import Toolchain
-from tests.firmware.conftest import FirmwareTree
-
-
-class Builder:
-    """`build` with everything but the interesting arguments filled in."""
-
-    def __init__(self, tree: FirmwareTree, board: Board, plan: Plan, toolchain: Toolchain) -> None:
-        self.tree, self.board, self.plan, self.toolchain = tree, board, plan, toolchain
-
-    def __call__(self, image: Image = "engine", **changes: object) -> BuiltFirmware:
-        options = {"sources": self.tree.root, "toolchain": self.toolchain, **changes}
-        return build(self.board, self.plan, image, **options)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def builder(tree: FirmwareTree, board: Board, unbound: Plan, toolchain: Toolchain) -> Builder:
-    return Builder(tree, board, unbound, toolchain)
 
 
 def test_an_image_carries_its_build_id_and_lies_where_the_plan_says(builder: Builder) -> None:
@@ -107,16 +91,16 @@ def test_the_same_sources_in_another_folder_give_the_same_image(
     assert second.elf.read_bytes() == first.elf.read_bytes()
 
 
-def test_defines_reach_the_sources(builder: Builder) -> None:
-    builder.tree.replace("engine/main.c", "int main(void);", "int main(void);\nint marker_for_test = MARKER;")
-    builder.tree.replace("engine/main.c", "return ", "return marker_for_test + ")
-    assert read_elf(builder(defines={"MARKER": "7"}).elf).address_of("marker_for_test")
+def test_defines_reach_the_sources(warm_builder: Builder) -> None:
+    warm_builder.tree.replace("engine/main.c", "int main(void);", "int main(void);\nint marker_for_test = MARKER;")
+    warm_builder.tree.replace("engine/main.c", "return ", "return marker_for_test + ")
+    assert read_elf(warm_builder(defines={"MARKER": "7"}).elf).address_of("marker_for_test")
 
 
-def test_the_checkasm_image_has_a_main_of_its_own(builder: Builder) -> None:
-    built = builder("checkasm")
+def test_the_checkasm_image_has_a_main_of_its_own(warm_builder: Builder) -> None:
+    built = warm_builder("checkasm")
     assert "counter" not in read_elf(built.elf).symbols
-    assert built.build_id != builder("engine").build_id
+    assert built.build_id != warm_builder("engine").build_id
 
 
 def test_progress_counts_every_file_and_the_link(builder: Builder) -> None:
@@ -134,40 +118,40 @@ def test_two_builds_at_once_share_the_cache(builder: Builder) -> None:
     assert results[0].elf.is_file()
 
 
-def test_a_compile_error_names_file_line_and_column(builder: Builder) -> None:
-    builder.tree.replace("kernels/add.c", "return a + b * STEP;", "return a + missing;")
+def test_a_compile_error_names_file_line_and_column(warm_builder: Builder) -> None:
+    warm_builder.tree.replace("kernels/add.c", "return a + b * STEP;", "return a + missing;")
     with pytest.raises(CompileError) as caught:
-        builder()
+        warm_builder()
     first = caught.value.diagnostics[0]
     assert (first.file, first.line, first.column, first.severity) == ("firmware/kernels/add.c", 5, 16, "error")
     assert "firmware/kernels/add.c:5:16: error:" in str(caught.value)
 
 
-def test_errors_of_several_files_are_reported_together(builder: Builder) -> None:
-    builder.tree.write("kernels/one.c", "int one = missing_one;\n")
-    builder.tree.write("kernels/two.c", "int two = missing_two;\n")
+def test_errors_of_several_files_are_reported_together(warm_builder: Builder) -> None:
+    warm_builder.tree.write("kernels/one.c", "int one = missing_one;\n")
+    warm_builder.tree.write("kernels/two.c", "int two = missing_two;\n")
     with pytest.raises(CompileError) as caught:
-        builder()
+        warm_builder()
     assert {item.file for item in caught.value.diagnostics} >= {"firmware/kernels/one.c", "firmware/kernels/two.c"}
 
 
-def test_an_undefined_symbol_is_reported_with_its_place(builder: Builder) -> None:
-    builder.tree.replace("engine/main.c", "counter = add", "int nowhere(int);\n    counter = nowhere(1) + add")
+def test_an_undefined_symbol_is_reported_with_its_place(warm_builder: Builder) -> None:
+    warm_builder.tree.replace("engine/main.c", "counter = add", "int nowhere(int);\n    counter = nowhere(1) + add")
     with pytest.raises(CompileError, match="nowhere") as caught:
-        builder()
+        warm_builder()
     assert any(item.file == "firmware/engine/main.c" for item in caught.value.diagnostics)
 
 
-def test_an_image_larger_than_its_region_is_refused_by_the_linker(builder: Builder) -> None:
-    builder.tree.replace("link/rtt.c", "_SEGGER_RTT[64]", "_SEGGER_RTT[4000000]")
+def test_an_image_larger_than_its_region_is_refused_by_the_linker(warm_builder: Builder) -> None:
+    warm_builder.tree.replace("link/rtt.c", "_SEGGER_RTT[64]", "_SEGGER_RTT[4000000]")
     with pytest.raises(CompileError, match=r"IMAGE.*overflow|will not fit"):
-        builder()
+        warm_builder()
 
 
-def test_a_section_without_a_place_is_refused_by_the_linker(builder: Builder) -> None:
-    builder.tree.replace("engine/main.c", "static int counter", '__attribute__((section("odd"))) int counter')
+def test_a_section_without_a_place_is_refused_by_the_linker(warm_builder: Builder) -> None:
+    warm_builder.tree.replace("engine/main.c", "static int counter", '__attribute__((section("odd"))) int counter')
     with pytest.raises(CompileError, match="odd"):
-        builder()
+        warm_builder()
 
 
 def test_a_failed_build_leaves_no_image_and_the_next_one_works(builder: Builder, cache: Path) -> None:

@@ -6,6 +6,8 @@
 #include "arch/cpu.h"
 #include "board_config.h"
 
+#if !BOARD_HAS_DEVICE_PAGE
+
 #define PMCR_ENABLE     (1u << 0)
 #define PMCR_RESET      (1u << 1 | 1u << 2) // events, cycles
 #define PMCR_LONG_CYCLE (1u << 6)           // the cycle counter overflows at 64 bits
@@ -94,3 +96,5 @@ void pmu_watch(const void *base, size_t bytes) {
 void pmu_watch_read(uint64_t *accesses, uint64_t *refills) {
     *accesses = *refills = 0;
 }
+
+#endif

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the main screen does for each action of the table: the method `do_AREA_VERB`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from textual.screen import Screen
+
+from maxconsole.errors import UserError
+from maxconsole.tui.panes.caches import CachePane
+from maxconsole.tui.panes.kernels import KernelPane
+from maxconsole.tui.panes.log import LogPane
+from maxconsole.tui.panes.ring import RingPane
+from maxconsole.tui.screens.boards import BoardPicker
+from maxconsole.tui.screens.help import HelpScreen
+from maxconsole.tui.screens.job import JobScreen
+from maxconsole.tui.screens.models import ModelPicker
+from maxconsole.tui.screens.settings import Settings, SettingsDialog
+from maxconsole.tui.seam import ModelCard
+from maxconsole.tui.themes import THEMES
+from maxconsole.tui.widgets.prompt import Prompt
+from maxconsole.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from maxconsole.tui.actions import Where
+    from maxconsole.tui.control import Control
+
+AnyPane: TypeAlias = KernelPane | CachePane | RingPane | LogPane
+
+_SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+
+class Doings(Screen[None]):
+    """Mixed into the main screen, which says what is focused and how it is arranged."""
+
+    control: Control
+    zoomed = False
+    shown = 0  # the pane that is seen where only one is
+    edited: int | None = None  # the turn, a question, that is being edited
+
+    @property
+    def where(self) -> Where:
+        raise NotImplementedError
+
+    @property
+    def panes(self) -> tuple[AnyPane, ...]:
+        raise NotImplementedError
+
+    def place(self) -> None:
+        raise NotImplementedError
+
+    # Chat -------------------------------------------------------------------------------------------------------
+
+    def do_answer_send(self) -> None:
+        prompt = self.query_one(Prompt)
+        if self.control.answering:
+            self.notify("Esc stops the answer that runs; your text stays in the prompt.", severity="warning")
+        elif self.control.session is None:
+            self.do_board_start()
+        elif prompt.text.strip():
+            if self.edited is not None:
+                self.control.rewind(self.edited)
+                self.edited = None
+            self.control.ask(prompt.take())
+            self.query_one(Transcript).follow(True)
+
+    def do_answer_stop(self) -> None:
+        self.control.stop()
+
+    def do_prompt_new_line(self) -> None:
+        self.query_one(Prompt).insert("\n")
+
+    def do_answer_edit_and_resend(self) -> None:
+        """The last question; the one before it when that is being edited already; after the first, none."""
+        questions = self.control.chat.questions
+        earlier = [at for at in questions if self.edited is None or at < self.edited]
+        prompt = self.query_one(Prompt)
+        if earlier:
+            self.edited = earlier[-1]
+            prompt.load_text_at_end(self.control.chat.turns[self.edited].text)
+        else:
+            self.edited = None
+            prompt.load_text_at_end("")
+        prompt.focus()
+
+    def do_chat_new(self) -> None:
+        self.edited = None
+        self.control.rewind(0)
+
+    # Board and model --------------------------------------------------------------------------------------------
+
+    def do_board_pick(self) -> None:
+        def taken(name: str | None) -> None:
+            if name is not None:
+                self.control.choice = replace(self.control.choice, board=name)
+                self._offer_start()
+
+        try:
+            cards = self.control.workbench.boards()
+        except UserError as error:
+            self.control.tell(error)
+            return
+        self.app.push_screen(BoardPicker(cards, self.control.choice.board), taken)
+
+    def do_model_pick(self) -> None:
+        def taken(card: ModelCard | None) -> None:
+            if card is not None:
+                self.control.choose_model(card)
+                self._offer_start()
+
+        self.app.push_screen(ModelPicker(self.control.workbench, self.control.choice), taken)
+
+    def do_settings_edit(self) -> None:
+        control = self.control
+
+        def taken(settings: Settings | None) -> None:
+            if settings is not None:
+                changed = settings.choice != control.choice
+                control.generating, control.choice = settings.generating, settings.choice
+                if changed:
+                    self._offer_start()
+
+        self.app.push_screen(SettingsDialog(control.generating, control.choice, control.workbench.check), taken)
+
+    def do_board_start(self) -> None:
+        self.edited = None
+        self.control.start(self.control.choice)
+        job = self.control.starting
+        if job is not None:
+            self.app.push_screen(JobScreen(job), lambda _done: self.do_pane_prompt())
+
+    do_board_restart = do_board_start
+
+    def do_board_release(self) -> None:
+        self.control.release()
+
+    def _offer_start(self) -> None:
+        verb = "restart" if self.control.session else "start"
+        self.notify(f"F5 {verb}s with {self.control.model_name} on {self.control.choice.board}.", timeout=4)
+
+    # Panes ------------------------------------------------------------------------------------------------------
+
+    def do_pane_next(self) -> None:
+        self._step(1)
+
+    def do_pane_previous(self) -> None:
+        self._step(-1)
+
+    def do_pane_zoom(self) -> None:
+        self.zoomed = not self.zoomed
+        self.place()
+
+    def do_pane_prompt(self) -> None:
+        self.query_one(Prompt).focus()
+
+    def do_pane_kernels(self) -> None:
+        self.reveal(0)
+
+    def do_pane_caches(self) -> None:
+        self.reveal(1)
+
+    def do_pane_ring(self) -> None:
+        self.reveal(2)
+
+    def do_pane_log(self) -> None:
+        self.reveal(3)
+
+    def do_kernels_sort(self) -> None:
+        self.query_one(KernelPane).next_order()
+
+    def do_kernels_phase(self) -> None:
+        self.query_one(KernelPane).next_phase()
+
+    def do_caches_phase(self) -> None:
+        self.query_one(CachePane).next_phase()
+
+    def do_log_follow(self) -> None:
+        self.query_one(LogPane).toggle_follow()
+
+    def do_log_level(self) -> None:
+        self.query_one(LogPane).next_level()
+
+    def reveal(self, index: int) -> None:
+        """Shows a pane and gives it the focus."""
+        self.shown = index
+        self.place()
+        pane = self.panes[index]
+        (pane.view if isinstance(pane, LogPane) else pane).focus()
+
+    def _step(self, step: int) -> None:
+        stops = [self.query_one(Prompt), *self.panes]
+        at = next((i for i, stop in enumerate(stops) if stop.has_focus or stop.has_focus_within), 0)
+        target = (at + step) % len(stops)
+        if target:
+            self.reveal(target - 1)
+        else:
+            stops[0].focus()
+
+    # Recording and replay ---------------------------------------------------------------------------------------
+
+    def do_recording_start(self) -> None:
+        self.control.record()
+
+    def do_recording_stop(self) -> None:
+        path = self.control.end_recording()
+        if path:
+            self.notify(f"maxconsole replay {path}", title="recorded; play it with", markup=False)
+
+    def do_replay_pause(self) -> None:
+        player = self.control.player
+        if player is not None:
+            player.pause(not player.playback().paused)
+
+    def do_replay_faster(self) -> None:
+        self._speed(1)
+
+    def do_replay_slower(self) -> None:
+        self._speed(-1)
+
+    def _speed(self, step: int) -> None:
+        player = self.control.player
+        if player is not None:
+            now = min(_SPEEDS, key=lambda speed: abs(speed - player.playback().speed))
+            player.set_speed(_SPEEDS[max(0, min(len(_SPEEDS) - 1, _SPEEDS.index(now) + step))])
+
+    # Console ----------------------------------------------------------------------------------------------------
+
+    def do_view_next_theme(self) -> None:
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.app.theme) if self.app.theme in names else -1
+        self.app.theme = names[(at + 1) % len(names)]
+        self.notify(self.app.theme, timeout=2)
+
+    def do_view_save_picture(self) -> None:
+        try:
+            path = self.app.save_screenshot(path=str(Path.cwd()))
+        except OSError as error:
+            self.notify(f"cannot write here: {error.strerror}", severity="error", markup=False)
+            return
+        self.notify(path, title="saved", markup=False)
+
+    def do_help_show(self) -> None:
+        self.app.push_screen(HelpScreen(self.where))
+
+    def do_help_commands(self) -> None:
+        self.app.action_command_palette()
+
+    def do_console_quit(self) -> None:
+        self.app.exit()

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main screen: chat, panes, bar. Looks at the control ten times a second and draws what has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import events
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.screen import Screen
+
+from maxconsole.tui.actions import Action, Situation, Where, bindings, on_key
+from maxconsole.tui.drawing.ink import Ink, Span, line
+from maxconsole.tui.layout import Arrangement, arrangement, pane_rows
+from maxconsole.tui.panes.caches import CachePane
+from maxconsole.tui.panes.kernels import KernelPane
+from maxconsole.tui.panes.log import LogPane
+from maxconsole.tui.panes.ring import RingPane
+from maxconsole.tui.screens.doings import AnyPane, Doings
+from maxconsole.tui.standing import StandingMeter
+from maxconsole.tui.widgets.footer import Keys
+from maxconsole.tui.widgets.prompt import Prompt
+from maxconsole.tui.widgets.rule import Rule
+from maxconsole.tui.widgets.status import StatusBar
+from maxconsole.tui.widgets.tabs import Tab, TabStrip
+from maxconsole.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from maxconsole.telemetry.snapshot import Snapshot
+    from maxconsole.tui.control import Control
+
+_PERIOD: Final = 0.1
+_BAR_ROWS: Final = 2  # status and keys
+_LEAST_PANE: Final = 8
+
+
+class MainScreen(Doings, Screen[None]):
+    """Everything that is shown while nothing else is in front."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Where.ANYWHERE)
+    AUTO_FOCUS = "Prompt"
+
+    def __init__(self, control: Control, meter: StandingMeter | None = None) -> None:
+        super().__init__()
+        self.control = control
+        self._meter = meter or StandingMeter()
+        self._arrangement = Arrangement.STACKED
+        self._snapshot: Snapshot | None = None
+
+    def compose(self) -> ComposeResult:
+        yield StatusBar()
+        with Container(id="desk"):
+            with Vertical(id="talk"):
+                yield Rule("", "Chat")
+                yield Transcript(self.control.chat)
+                yield Prompt(self.control.chat.drafts)
+            with Vertical(id="figures"):
+                yield TabStrip()
+                yield KernelPane()
+                yield CachePane()
+                yield RingPane()
+                yield LogPane()
+        yield Keys()
+
+    def on_mount(self) -> None:
+        self.set_interval(_PERIOD, self.look)
+        self.place()
+        self.look()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.place()
+
+    # What can be asked about the screen -------------------------------------------------------------------------
+
+    @property
+    def panes(self) -> tuple[AnyPane, ...]:
+        """The four panes, in the order of their numbers."""
+        query = self.query_one
+        return query(KernelPane), query(CachePane), query(RingPane), query(LogPane)
+
+    @property
+    def where(self) -> Where:
+        """Where the focus is."""
+        where = getattr(self.focused, "WHERE", Where.PANES)
+        return where if isinstance(where, Where) else Where.PANES
+
+    @property
+    def situation(self) -> Situation:
+        """What decides which actions apply."""
+        session = self.control.session
+        return Situation(
+            attached=session is not None,
+            answering=self.control.answering,
+            asked=bool(self.control.chat.questions),
+            chosen=bool(self.control.choice.board),
+            recording=self.control.recording is not None,
+            replaying=session is not None and session.player is not None,
+            where=self.where,
+        )
+
+    def action_perform(self, where: str, key: str) -> None:
+        """What `key` means in `where` now; a key that means nothing goes on to the widget."""
+        action = on_key(Where(where), key, self.situation)
+        if action is None:
+            raise SkipAction
+        self.perform(action)
+
+    def perform(self, action: Action) -> None:
+        """Carries out an action of the table."""
+        getattr(self, action.method)()
+        self.look()
+
+    # Drawing ----------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Takes what is new and draws it."""
+        control = self.control
+        control.tick()
+        for notice in control.notices():
+            self.notify(
+                notice.hint or notice.what, title=notice.what if notice.hint else "", severity="error", markup=False
+            )
+        self._snapshot = control.snapshot()
+        for pane in self.panes:
+            if self._snapshot is not None:
+                pane.show(self._snapshot)
+            elif pane.snapshot is not None:
+                pane.clear()
+        self.query_one(StatusBar).show(self._meter.read(control, self._snapshot))
+        self.query_one(Transcript).update_chat(edited=self.edited)
+        self.query_one(Keys).show(self.situation)
+        self._draw_rules()
+
+    def _draw_rules(self) -> None:
+        prompt = self.query_one(Prompt)
+        done, total = self.control.prefill or (0, 0)
+        words = (
+            f"prefill {done} of {total} tokens" if total else "waiting for the board" if self.control.answering else ""
+        )
+        if self.control.answering and not self.control.prefill:
+            words = "answering"
+        self.query_one("#talk > Rule", Rule).say(
+            note=line(Span("editing an earlier question" if self.edited is not None else "", Ink.WARN)),
+            headline=line(Span(words, Ink.DIM)),
+            lit=prompt.has_focus or self.query_one(Transcript).has_focus,
+        )
+        if self.tabbed:
+            tabs = tuple(Tab(pane.NUMBER, pane.NAME, pane.figure()) for pane in self.panes)
+            active = self.panes[self.shown]
+            self.query_one(TabStrip).show(tabs, active.NUMBER, lit=active.has_focus or active.has_focus_within)
+
+    # Arrangement ------------------------------------------------------------------------------------------------
+
+    @property
+    def tabbed(self) -> bool:
+        """Whether only one pane is seen at a time."""
+        return self.zoomed or self._arrangement is not Arrangement.TILED
+
+    def place(self) -> None:
+        """Gives each part its place for the size of the terminal."""
+        cells, rows = self.size
+        if not cells:
+            return
+        self._arrangement = arrangement(cells, rows)
+        self.set_class(self._arrangement is Arrangement.TILED and not self.zoomed, Arrangement.TILED)
+        self.set_class(self.zoomed and self.where is not Where.PROMPT, "-zoom-pane")
+        self.set_class(self.zoomed and self.where is Where.PROMPT, "-zoom-chat")
+        heights = pane_rows(rows - _BAR_ROWS)
+        for index, pane in enumerate(self.panes):
+            pane.display = not self.tabbed or index == self.shown
+            pane.styles.height = "1fr" if self.tabbed else heights[index]
+            pane.set_tabbed(self.tabbed)
+        self.query_one(TabStrip).display = self.tabbed
+        stacked = not self.zoomed and self._arrangement is not Arrangement.TILED
+        self.query_one("#figures").styles.height = max(_LEAST_PANE, (rows - _BAR_ROWS) // 2) if stacked else "1fr"
+        self._draw_rules()
+
+    def on_tab_strip_chosen(self, event: TabStrip.Chosen) -> None:
+        self.reveal(int(event.number) - 1)
+
+    def on_descendant_focus(self) -> None:
+        for index, pane in enumerate(self.panes):
+            if pane.has_focus or pane.has_focus_within:
+                self.shown = index
+        if self.tabbed:
+            self.place()
+        self.query_one(Keys).show(self.situation)
+        self._draw_rules()
+
+    def on_prompt_refused(self, event: Prompt.Refused) -> None:
+        self.notify(event.reason, title="too long", severity="warning")

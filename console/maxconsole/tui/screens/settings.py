@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings: how answers are made, and how the board is set up. A value that is not possible says so at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Checkbox, Input, Label, Static
+
+from maxconsole.errors import UserError
+from maxconsole.tui.drawing.ink import Ink, Span, line
+from maxconsole.tui.screens.dialog import Dialog, DialogKeys
+from maxconsole.tui.seam import Choice, Generating
+from maxconsole.tui.widgets.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One setting. `parse` raises ValueError for what is no such value; an empty text gives `empty` where allowed."""
+
+    name: str
+    label: str
+    parse: Callable[[str], object]
+    help: str
+    optional: bool = False
+
+
+_GENERATING: Final = (
+    Field("temperature", "temperature", float, "0 always takes the likeliest token; higher is more varied"),
+    Field("top_k", "top-k", int, "choose among this many tokens; 0: as many as the firmware holds"),
+    Field("top_p", "top-p", float, "of these, the likeliest that together reach this share"),
+    Field("repeat_penalty", "repeat penalty", float, "makes tokens less likely that were just used; 1: off"),
+    Field("repeat_window", "repeat window", int, "how many of the latest tokens count as just used"),
+    Field("seed", "seed", int, "the same seed gives the same answer; empty: a new one each time", optional=True),
+    Field("max_new", "longest answer", int, "tokens after which an answer is cut"),
+    Field("system", "system prompt", str, "empty: what the model's template says by itself"),
+)
+_CHOICE: Final = (
+    Field("context", "context", int, "tokens that a query can see; longer talks keep the first four and the latest"),
+    Field("batch", "prefill batch", int, "prompt tokens that are computed together"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the dialog gives back."""
+
+    generating: Generating
+    choice: Choice
+
+
+class SettingsDialog(Dialog[Settings]):
+    """`check` is asked before the dialog closes and raises UserError for values that are not possible."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", show=False, priority=True),
+        Binding("down", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+
+    def __init__(self, generating: Generating, choice: Choice, check: Callable[[Choice, Generating], None]) -> None:
+        super().__init__()
+        self._generating = generating
+        self._choice = choice
+        self._check = check
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Rule("", "Settings")
+            with VerticalScroll(can_focus=False):
+                yield Label("Answers", classes="heading")
+                for field in _GENERATING:
+                    yield _row(field, getattr(self._generating, field.name))
+                yield Label("Board (count from the next start)", classes="heading")
+                for field in _CHOICE:
+                    yield _row(field, getattr(self._choice, field.name))
+                with Horizontal(classes="field"):
+                    yield Label("fast mode", classes="label")
+                    yield Checkbox("", self._choice.fast, compact=True, id="fast")
+                    yield Label("virtual boards: count only; several times faster, but no cycles", classes="about")
+            yield Static("", id="complaint", markup=False)
+            yield DialogKeys(("↑↓ Tab", "move"), ("Enter", "save"), ("Esc", "leave as it was"))
+
+    def on_mount(self) -> None:
+        self.query_one(Rule).say(note=line(Span("sampling, context, batch", Ink.DIM)), lit=True)
+        self.query(Input).first().focus()
+
+    def on_input_submitted(self) -> None:
+        self.action_save()
+
+    def action_save(self) -> None:
+        """Checks everything, and closes if it is possible."""
+        try:
+            generating = replace(self._generating, **self._values(_GENERATING))  # type: ignore[arg-type]
+            choice = replace(self._choice, **self._values(_CHOICE))  # type: ignore[arg-type]
+            choice = replace(choice, fast=self.query_one("#fast", Checkbox).value)
+            self._check(choice, generating)
+        except UserError as error:
+            self.query_one("#complaint", Static).update(f"▲ {error.what}. {error.hint}")
+            return
+        self.dismiss(Settings(generating, choice))
+
+    def _values(self, fields: tuple[Field, ...]) -> dict[str, object]:
+        return {field.name: self._value(field) for field in fields}
+
+    def _value(self, field: Field) -> object:
+        widget = self.query_one(f"#{field.name}", Input)
+        text = widget.value.strip()
+        if not text and field.optional:
+            return None
+        try:
+            return field.parse(text)
+        except ValueError:
+            widget.focus()
+            kind = "a whole number" if field.parse is int else "a number"
+            raise UserError(f"{field.label}: {text!r} is not {kind}", hint=field.help) from None
+
+
+def _row(field: Field, value: object) -> Horizontal:
+    text = "" if value is None else str(value)
+    return Horizontal(
+        Label(field.label, classes="label"),
+        Input(text, id=field.name, compact=True, select_on_focus=True),
+        Label(field.help, classes="about"),
+        classes="field",
+    )

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the screens ask of the rest of the console. `workbench` answers with real boards; a test may bring its own.
+
+No method here is called from the screen's own thread, except `snapshot`, `cancel` and `playback`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from maxconsole.telemetry.snapshot import Snapshot
+
+
+class Progress(Protocol):
+    """See maxconsole.session.progress.Progress: what it raises ends the work."""
+
+    def __call__(self, stage: str, done: int, total: int, detail: str = "", /) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the user wants to run. `model` None is the demo model; `fast` counts and does not time."""
+
+    board: str
+    model: str | None = None
+    context: int = 512
+    batch: int = 64
+    fast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generating:
+    """How answers are made; the fields are those of maxconsole.session.sampling.Sampling. `seed` None draws one."""
+
+    temperature: float = 0.7
+    top_k: int = 40
+    top_p: float = 0.9
+    repeat_penalty: float = 1.1
+    repeat_window: int = 64
+    seed: int | None = None
+    max_new: int = 512
+    system: str = ""  # empty: what the model's template says by itself
+
+
+@dataclass(frozen=True, slots=True)
+class BoardCard:
+    """One line of the board picker, and what it says about the board under the cursor."""
+
+    name: str
+    title: str
+    kind: str  # virtual, hardware
+    cores: int
+    clock_hz: int | None
+    ram_bytes: int
+    obstacle: str = ""  # why it cannot be used now, in plain words
+    details: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """One line of the model picker. `verdict` is the planner's for the chosen board, context and batch."""
+
+    path: str | None  # None: the demo model, which still has to be fetched
+    name: str
+    file_bytes: int
+    formats: str  # of its matrices, the most frequent first
+    fits: bool
+    verdict: str
+    details: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How an answer ended. Rates are tokens per second; the board's count its cycles, the wall's the host's time."""
+
+    reason: str
+    tokens: int
+    prompt_tokens: int
+    cached_tokens: int
+    wall_s: float
+    prefill_rate: float | None = None
+    decode_rate: float | None = None
+    wall_decode_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What is at the other end."""
+
+    board: str
+    model: str
+    carrier: str  # RTT, UART, replay
+    badge: str
+    can_ask: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """Where a recording stands, in seconds of its own time."""
+
+    at: float
+    length: float
+    speed: float
+    paused: bool
+    ended: bool = field(default=False)
+
+
+class Recording(Protocol):
+    """A recording that is being written."""
+
+    @property
+    def path(self) -> str: ...
+
+    def close(self) -> None:
+        """Ends it; the file is complete afterwards. Raises UserError when the disk did not take it all."""
+        ...
+
+
+class Player(Protocol):
+    """The controls of a replay."""
+
+    def playback(self) -> Playback: ...
+
+    def pause(self, paused: bool, /) -> None: ...
+
+    def set_speed(self, speed: float, /) -> None: ...
+
+
+class Session(Protocol):
+    """An open board, or a recording of one. Every method may raise UserError."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def player(self) -> Player | None:
+        """The controls where this is a replay."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Everything that the board has reported; from any thread."""
+        ...
+
+    def check(self) -> None:
+        """Raises when the board has gone while nobody asked it anything."""
+        ...
+
+    def ask(self, question: str, generating: Generating, progress: Progress) -> Iterator[str]:
+        """Adds a question to the conversation and yields its answer, safe to print, as it comes."""
+        ...
+
+    @property
+    def reply(self) -> Reply:
+        """How the last answer ended."""
+        ...
+
+    def cancel(self) -> None:
+        """Ends the answer soon; from any thread."""
+        ...
+
+    def keep(self, questions: int) -> None:
+        """Goes back to the state after the first `questions` questions and their answers."""
+        ...
+
+    def record(self) -> Recording:
+        """Begins to write everything that arrives to a new file."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of the board and leaves nothing behind. Closing twice is harmless."""
+        ...
+
+
+class Workbench(Protocol):
+    """Boards, models, and the way from a choice to a session."""
+
+    @property
+    def default(self) -> Choice: ...
+
+    def boards(self) -> Sequence[BoardCard]: ...
+
+    def models(self, choice: Choice) -> Sequence[ModelCard]:
+        """The models that are at hand, with what the planner says of each on the board of `choice`."""
+        ...
+
+    def model(self, path: str, choice: Choice) -> ModelCard:
+        """The card of one file. Raises UserError for what is no usable model."""
+        ...
+
+    def check(self, choice: Choice, generating: Generating) -> None:
+        """Raises UserError for settings that are not possible, with the limits."""
+        ...
+
+    def open(self, choice: Choice, progress: Progress) -> Session:
+        """Packs, builds, flashes, starts. Raises UserError and its kinds; what `progress` raises goes through."""
+        ...

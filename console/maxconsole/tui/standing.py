@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts together what the status bar shows, from the control and the latest Snapshot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from maxconsole.tui.drawing.units import clock
+from maxconsole.tui.widgets.status import Standing
+
+if TYPE_CHECKING:
+    from maxconsole.telemetry.snapshot import Snapshot
+    from maxconsole.tui.control import Control
+    from maxconsole.tui.figures.rates import RateMeter
+    from maxconsole.tui.seam import Playback, Session
+
+
+class StandingMeter:
+    """Keeps what rates need from one look to the next."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._session: Session | None = None
+        self._rates: RateMeter | None = None
+
+    def read(self, control: Control, snapshot: Snapshot | None) -> Standing:
+        """The bar as it is now."""
+        session = control.session
+        if session is None or snapshot is None:
+            return Standing(control.state, control.choice.board, control.model_name)
+        if session is not self._session or self._rates is None:
+            from maxconsole.tui.figures.rates import RateMeter  # noqa: PLC0415  numpy would delay the first paint
+
+            self._session, self._rates = session, RateMeter()
+        rates = self._rates.add(snapshot, self._now())
+        identity, link = session.identity, snapshot.link
+        return Standing(
+            state=control.state,
+            board=identity.board,
+            model=identity.model,
+            carrier=_carrier(identity.carrier, session.player.playback() if session.player else None),
+            link_bytes_per_s=rates.link_bytes_per_s,
+            dropped=snapshot.dropped_events,
+            damaged=link.bad_frames + link.lost_frames,
+            prefill_tokens_per_s=rates.prefill_tokens_per_s,
+            decode_tokens_per_s=rates.decode_tokens_per_s,
+            badge=identity.badge,
+            recording=control.recording is not None,
+        )
+
+
+def _carrier(name: str, playback: Playback | None) -> str:
+    """RTT, UART, or where a replay stands."""
+    if playback is None:
+        return name
+    place = f"{clock(playback.at)}/{clock(playback.length)}"
+    return f"{name} {place} end" if playback.ended else f"{name} {place} {playback.speed:g}x"

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// KV cache and attention, through several turns of a small ring.
+#include "arch/string.h"
+#include "checkasm/checkasm.h"
+#include "kernels/attention.h"
+#include "kernels/kv_cache.h"
+#include "kernels/reference/reference.h"
+#include "kernels/rope.h"
+
+#define BATCH  9
+#define HEADS  6
+#define LAYERS 2
+#define LAYER  1 // the one that is used: the other must stay untouched
+
+// A ring for the kernels and, with the same map, its twin for the references.
+struct rings {
+    struct kv_ring fast, reference;
+    struct memory_pool pools[2];
+    int16_t *rope, *sink_rope;
+    float *keys, *values, *queries, *out, *expected;
+    uint32_t step[ROPE_PAIRS_MAX];
+    unsigned query_width, kv_width;
+};
+
+static void make_rings(struct rings *r, unsigned head_dim, unsigned kv_heads, unsigned context, unsigned batch) {
+    struct kv_shape shape = {LAYERS, kv_heads, head_dim, context, batch};
+    for (unsigned i = 0; i < 2; i++)
+        r->pools[i] = guarded_pool(kv_ring_bytes(&shape));
+    if (!kv_ring_init(&r->fast, &shape, &r->pools[0]))
+        fail("the ring does not fit %zu bytes", r->pools[0].bytes);
+    r->reference = r->fast;
+    r->reference.pages = r->pools[1].base;
+    r->query_width = HEADS * head_dim;
+    r->kv_width = kv_heads * head_dim;
+    r->rope = guarded((size_t)batch * head_dim * sizeof(int16_t));
+    r->sink_rope = guarded(head_dim * sizeof(int16_t));
+    r->keys = guarded((size_t)batch * r->kv_width * sizeof(float));
+    r->values = guarded((size_t)batch * r->kv_width * sizeof(float));
+    r->queries = guarded((size_t)batch * r->query_width * sizeof(float));
+    r->out = guarded((size_t)batch * r->query_width * sizeof(float));
+    r->expected = guarded((size_t)batch * r->query_width * sizeof(float));
+    for (unsigned i = 0; i < head_dim / 2; i++)
+        r->step[i] = (uint32_t)(random_bits() >> (32 + i % 20));
+    rope_row(r->step, head_dim / 2, context - 1, r->sink_rope);
+}
+
+// Opens slots for `rows` tokens and writes their keys and values into both rings.
+static void append(struct rings *r, unsigned rows, bool timed) {
+    static const uint32_t ids[BATCH];
+    unsigned head_dim = r->fast.shape.head_dim;
+    uint32_t position = r->fast.length;
+    kv_ring_append(&r->fast, ids, rows);
+    r->reference.length = r->fast.length;
+    r->reference.first_page = r->fast.first_page;
+    random_activations(r->keys, (size_t)rows * r->kv_width);
+    random_activations(r->values, (size_t)rows * r->kv_width);
+    for (unsigned i = 0; i < rows; i++)
+        rope_row(r->step, head_dim / 2, position + i, r->rope + (size_t)i * head_dim);
+    struct kv_update update = {r->keys, r->values, r->kv_width, r->rope, position, rows};
+    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&update)}};
+    call_kernel((const void *)kv_cache_update, &call, timed);
+    call.x[0] = POINTER(&r->reference);
+    call_reference((const void *)reference_kv_cache_update, &call, timed, 2 * (uint64_t)rows * r->kv_width);
+}
+
+// Attention of the last `rows` tokens, by both.
+static void attend(struct rings *r, unsigned rows, bool timed) {
+    uint32_t position = r->fast.length - rows;
+    uint64_t visible = 0;
+    for (unsigned i = 0; i < rows; i++)
+        visible += kv_visible(&r->fast, position + i);
+    random_activations(r->queries, (size_t)rows * r->query_width);
+    struct attention job = {.queries = r->queries,
+                            .stride = r->query_width,
+                            .rope = r->rope,
+                            .sink_rope = r->sink_rope,
+                            .out = r->out,
+                            .position = position,
+                            .rows = rows,
+                            .heads = HEADS};
+    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&job)}};
+    call_kernel((const void *)attention, &call, timed);
+    job.out = r->expected;
+    call_reference((const void *)reference_attention, &call, timed, 2 * visible * r->query_width);
+    expect_floats("out", r->out, r->expected, (size_t)rows * r->query_width);
+}
+
+static void check_kv_cache_update(const struct check *check) {
+    struct rings r;
+    make_rings(&r, check->variant, 3, 40, BATCH);
+    while (r.fast.length < 300)
+        append(&r, 1 + random_below(BATCH), true);
+    expect_bytes("ring", r.fast.pages, r.reference.pages, r.pools[0].bytes / 2);
+}
+
+// Batches of any size while the context overflows and the ring goes round, twice.
+static void check_attention(const struct check *check) {
+    struct rings r;
+    make_rings(&r, check->variant, check->variant % 3 ? 2 : 3, 70, BATCH);
+    while (r.fast.length < 270) {
+        unsigned rows = 1 + random_below(BATCH);
+        append(&r, rows, false);
+        attend(&r, rows, false);
+    }
+}
+
+// What decoding and prefill cost: one query, and a batch, behind a longer context.
+static void check_attention_speed(const struct check *check) {
+    struct rings r;
+    make_rings(&r, 64, 2, 600, BATCH);
+    while (r.fast.length < 400)
+        append(&r, BATCH, false);
+    attend(&r, check->variant, true);
+}
+
+// Flat and peaked scores: all keys equal, then one key that dwarfs the others.
+static void check_attention_extremes(const struct check *check) {
+    struct rings r;
+    make_rings(&r, check->variant, 1, 70, BATCH);
+    for (unsigned i = 0; i < 10; i++) {
+        append(&r, BATCH, false);
+        for (unsigned j = 0; j < BATCH * r.query_width; j++)
+            r.queries[j] = i % 2 ? 1e4f : 0.0f;
+        attend(&r, BATCH, false);
+    }
+}
+
+const struct check checks_attention[] = {
+    {"kv_cache_update_16", check_kv_cache_update, 16},
+    {"kv_cache_update_64", check_kv_cache_update, 64},
+    {"kv_cache_update_80", check_kv_cache_update, 80},
+    {"kv_cache_update_128", check_kv_cache_update, 128},
+    {"attention_16", check_attention, 16},
+    {"attention_32", check_attention, 32},
+    {"attention_64", check_attention, 64},
+    {"attention_80", check_attention, 80},
+    {"attention_96", check_attention, 96},
+    {"attention_128", check_attention, 128},
+    {"attention_256", check_attention, 256},
+    {"attention_extremes", check_attention_extremes, 64},
+    {"attention_1_row", check_attention_speed, 1},
+    {"attention_9_rows", check_attention_speed, BATCH},
+    {NULL, NULL, 0},
+};

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norm, SwiGLU, addition, rotation and the sum of logits.
+#include "arch/string.h"
+#include "checkasm/checkasm.h"
+#include "kernels/elementwise.h"
+#include "kernels/logits.h"
+#include "kernels/reference/reference.h"
+#include "kernels/rope.h"
+
+static float *random_floats(size_t count) {
+    float *x = guarded(count * sizeof(float));
+    random_activations(x, count);
+    return x;
+}
+
+static void check_rms_norm(const struct check *check) {
+    (void)check;
+    static const unsigned widths[] = {4, 32, 100, 576};
+    for (unsigned i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        unsigned k = widths[i], rows = 1 + i;
+        size_t stride = k + 8;
+        float *x = random_floats(rows * stride), *weight = random_floats(k);
+        float *got = guarded(rows * stride * sizeof(float)), *expected = guarded(rows * stride * sizeof(float));
+        struct call call = {.x = {POINTER(x), stride, ARG(rows), ARG(k), POINTER(weight), POINTER(got)},
+                            .s = {1e-5f}};
+        call_kernel((const void *)rms_norm_rows, &call, true);
+        call.x[5] = POINTER(expected);
+        call_reference((const void *)reference_rms_norm, &call, true, (uint64_t)rows * k);
+        expect_floats("out", got, expected, rows * stride);
+    }
+}
+
+static void check_swiglu(const struct check *check) {
+    (void)check;
+    static const float special[] = {0.0f, -0.0f, 1e-30f, -1e-30f, 88.0f, -88.0f, 1e4f, -1e4f, 3e38f, -3e38f};
+    size_t count = 1024, specials = sizeof special / sizeof special[0];
+    float *gate = random_floats(count), *up = random_floats(count), *expected = guarded(count * sizeof(float));
+    for (size_t i = 0; i < count; i++)
+        gate[i] = i < specials ? special[i] : gate[i] * 20.0f;
+    memcpy(expected, gate, count * sizeof(float));
+    struct call call = {.x = {POINTER(gate), POINTER(up), count}};
+    call_kernel((const void *)swiglu, &call, true);
+    call.x[0] = POINTER(expected);
+    call_reference((const void *)reference_swiglu, &call, true, count);
+    expect_floats("gate", gate, expected, count);
+}
+
+static void check_add(const struct check *check) {
+    (void)check;
+    for (size_t count = 4; count <= 1024; count *= 4) {
+        float *a = random_floats(count), *b = random_floats(count);
+        float *got = guarded(count * sizeof(float)), *expected = guarded(count * sizeof(float));
+        struct call call = {.x = {POINTER(a), POINTER(b), count, POINTER(got)}};
+        call_kernel((const void *)add, &call, true);
+        call.x[3] = POINTER(expected);
+        call_reference((const void *)reference_add, &call, true, count);
+        expect_floats("out", got, expected, count);
+    }
+}
+
+static void check_rope_row(const struct check *check) {
+    (void)check;
+    static const uint32_t positions[] = {0, 1, 31, 2047, 32767, 1000003, UINT32_MAX};
+    for (unsigned i = 0; i < sizeof positions / sizeof positions[0]; i++) {
+        unsigned pairs = i % 2 ? 32 : 8;
+        uint32_t *step = guarded(pairs * sizeof(uint32_t));
+        for (unsigned j = 0; j < pairs; j++) // eighths of a turn are where quadrants change
+            step[j] = j < 8 ? j << 29 : (uint32_t)random_bits();
+        int16_t *got = guarded(2 * pairs * sizeof(int16_t)), *expected = guarded(2 * pairs * sizeof(int16_t));
+        struct call call = {.x = {POINTER(step), ARG(pairs), ARG(positions[i]), POINTER(got)}};
+        call_kernel((const void *)rope_row, &call, true);
+        call.x[3] = POINTER(expected);
+        call_reference((const void *)reference_rope_row, &call, true, pairs);
+        expect_bytes("row", got, expected, 2 * pairs * sizeof(int16_t));
+    }
+}
+
+// These return a float; the trampoline does not hand it on, so a kernel with a pointer for it stands in.
+static void rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q, float *scale) {
+    *scale = rotate_and_quantize(x, row, head_dim, q);
+}
+
+static void reference_rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q, float *scale) {
+    *scale = reference_rotate_and_quantize(x, row, head_dim, q);
+}
+
+static void check_rotate(const struct check *check) {
+    (void)check;
+    static const unsigned sizes[] = {16, 32, 64, 80, 96, 128, 256};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (unsigned rotated = 0; rotated < 2; rotated++) {
+            unsigned d = sizes[i];
+            float *x = random_floats(d), *scales = guarded(2 * sizeof(float));
+            int16_t *row = guarded(d * sizeof(int16_t));
+            for (unsigned j = 0; j < d; j++)
+                row[j] = (int16_t)((int32_t)random_below(32769) - 16384);
+            if (i == 1)
+                x[3] = __builtin_inff();
+            if (i == 2 && rotated)
+                memset(x, 0, d * sizeof(float));
+            int8_t *got = guarded(d), *expected = guarded(d);
+            struct call call = {.x = {POINTER(x), rotated ? POINTER(row) : 0, ARG(d), POINTER(got), POINTER(scales)}};
+            call_kernel((const void *)rotate_into, &call, true);
+            call.x[3] = POINTER(expected);
+            call.x[4] = POINTER(scales + 1);
+            call_reference((const void *)reference_rotate_into, &call, true, d);
+            expect_bytes("q", got, expected, d);
+            expect_floats("scale", scales, scales + 1, 1);
+        }
+}
+
+static void log_sum_exp_into(const float *x, size_t count, float *out) { *out = log_sum_exp(x, count); }
+
+static void reference_log_sum_exp_into(const float *x, size_t count, float *out) {
+    *out = reference_log_sum_exp(x, count);
+}
+
+static void check_log_sum_exp(const struct check *check) {
+    (void)check;
+    for (size_t count = 1; count < 2000; count = count * 3 + 1) {
+        float *x = random_floats(count), *out = guarded(2 * sizeof(float));
+        for (size_t i = 0; i < count; i++)
+            x[i] *= 10.0f;
+        if (count == 13)
+            x[5] = __builtin_nanf("");
+        if (count == 40)
+            x[7] = -__builtin_inff();
+        struct call call = {.x = {POINTER(x), count, POINTER(out)}};
+        call_kernel((const void *)log_sum_exp_into, &call, true);
+        call.x[2] = POINTER(out + 1);
+        call_reference((const void *)reference_log_sum_exp_into, &call, true, count);
+        expect_floats("sum", out, out + 1, 1);
+    }
+}
+
+const struct check checks_float[] = {
+    {"rms_norm_rows", check_rms_norm, 0}, {"swiglu", check_swiglu, 0},
+    {"add", check_add, 0},                {"rope_row", check_rope_row, 0},
+    {"rotate_and_quantize", check_rotate, 0}, {"log_sum_exp", check_log_sum_exp, 0},
+    {NULL, NULL, 0},
+};
