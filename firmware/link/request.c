@@ -55,6 +55,7 @@ void request_accept(void) {
 
 bool cancel_requested(uint32_t request) {
     struct frame frame;
+    request_accept(); // who looks for a cancellation has begun
     while (running.handler != NULL && frame_receive(&frame))
         running.handler(&frame);
     return running.cancelled && request == running.request;

@@ -11,8 +11,8 @@
 /// LOGITS_NEXT, and must refuse everything else as busy.
 typedef void command_handler(const struct frame *frame);
 
-/// Starts request `request`, the command GENERATE with sequence number `seq`. It is answered with OK just
-/// before the request's first other message.
+/// Starts request `request`, the command GENERATE with sequence number `seq`. It is answered with OK when it
+/// first looks for a cancellation, or just before its first other message.
 void request_begin(uint32_t request, uint16_t seq, command_handler *handler);
 /// Ends it. Returns true when it has been answered; otherwise the answer is the caller's to send.
 bool request_end(void);

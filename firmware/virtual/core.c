@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "report.h"
+
 struct core cores[MODEL_CORES];
 struct timing timing;
 
@@ -111,6 +113,8 @@ __attribute__((noinline)) static void finish_rare(struct core *core, const struc
     core->consumed = 0;
     // Idle: what is executed from here to the next latch depends on the host's pace, so that it must leave no trace.
     core->paused |= block->waits;
+    if (block->waits)
+        report_executed(core);
     clear_slots(core, block);
 }
 

@@ -306,6 +306,7 @@ void memory_absent(struct core *core, const struct range *range, uint64_t addres
         break;
     case ACCESS_ZERO_LINE:
         overwrite(core, line);
+        enter_l1d(core, line, LINE_DIRTY);
         break;
     case ACCESS_STORE:
         if (write_streams(core, range, line)) {

@@ -10,7 +10,7 @@
 
 #include "a64_decode.h"
 
-enum { LISTED = 32, TEXT_BYTES = 8192, LATCHES_BETWEEN_WRITES = 4096 };
+enum { LISTED = 32, TEXT_BYTES = 8192 };
 
 static int file = -1;
 static int api;
@@ -95,16 +95,14 @@ void report_block(const struct block *block) {
 }
 
 void report_executed(const struct core *core) {
-    static unsigned latches;
-    static uint64_t last;
+    static uint64_t last[MODEL_CORES];
+    uint64_t *reported = &last[core - cores];
     const uint64_t state = core->counts.undecoded + core->verified;
-    if (__builtin_expect(state == 0, 1))
+    if (__builtin_expect(state == *reported, 1))
         return;
+    *reported = state;
     pthread_mutex_lock(&lock);
-    if (state != last && (latches++ % LATCHES_BETWEEN_WRITES == 0 || core->mismatched)) {
-        last = state;
-        write_file();
-    }
+    write_file();
     pthread_mutex_unlock(&lock);
 }
 

@@ -14,5 +14,5 @@ void report_unknown_event(unsigned event);
 /// A new block was translated. Called with the translation lock held.
 void report_block(const struct block *block);
 
-/// Brings the executed counts up to date, when they have changed and the last time is long enough ago.
+/// Brings the counts of what `core` executed up to date. Costs next to nothing while none of them changes.
 void report_executed(const struct core *core);

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from elftools.elf.elffile import ELFFile
-
 from maxconsole.boards import Board
+from maxconsole.firmware.elf import read_elf
 from maxconsole.link.client import Link
 from maxconsole.link.frames import Counters, Frame
 from maxconsole.link.messages import News
@@ -100,25 +99,43 @@ class Machine:
 
 @contextlib.contextmanager
 def boot(
-    elf: Path, board: Board, folder: Path, *, weights: bytes = b"", cores: int = 1, el2: bool = False
+    elf: Path,
+    board: Board,
+    folder: Path,
+    *,
+    weights: bytes = b"",
+    cores: int = 1,
+    el2: bool = False,
+    count_instructions: bool = False,
 ) -> Iterator[Machine]:
-    """Starts `elf` with `weights` at the start of the weight pool."""
+    """Starts `elf` with `weights` at the start of the weight pool.
+
+    With `count_instructions` the emulated core has a PMU whose cycles are instructions, exactly.
+    """
     virtual = board.virtual
     assert virtual is not None
     ram, uart = folder / "ram", folder / "uart"
     memory = SharedRam(ram, virtual.ram_base, virtual.ram_bytes)
-    with elf.open("rb") as file:
-        image = ELFFile(file)
-        for segment in image.iter_segments("PT_LOAD"):
-            memory.write(segment["p_paddr"], segment.data())
-        symbols = {one.name: one["st_value"] for one in image.get_section_by_name(".symtab").iter_symbols()}
-        entry = image["e_entry"]
+    image = read_elf(elf)
+    for segment in image.segments:
+        # Memory is not zero at power-on.
+        memory.write(segment.address, segment.data.ljust(segment.memory_bytes, b"\xa5"))
+    symbols = {name: symbol.address for name, symbol in image.symbols.items()}
     memory.write(symbols["__weight_pool_start"], weights)
     machine = f"{virtual.machine},memory-backend=ram" + (",virtualization=on" if el2 else "")
     backend = f"memory-backend-file,id=ram,size={virtual.ram_bytes},mem-path={ram},share=on"
     command = ["qemu-system-aarch64", "-M", machine, "-cpu", virtual.cpu, "-smp", str(cores)]
-    command += ["-m", str(virtual.ram_bytes >> 20), "-object", backend, "-device", f"loader,addr={entry:#x},cpu-num=0"]
+    command += [
+        "-m",
+        str(virtual.ram_bytes >> 20),
+        "-object",
+        backend,
+        "-device",
+        f"loader,addr={image.entry:#x},cpu-num=0",
+    ]
     command += ["-serial", f"file:{uart}", "-display", "none", "-monitor", "none", "-nic", "none"]
+    if count_instructions:
+        command += ["-icount", "shift=0"]
     with subprocess.Popen(command) as process:
         try:
             yield Machine(process, memory, symbols, uart)

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from maxconsole.firmware.toolchain import find_toolchain
 
 PROGRAMS = Path(__file__).parent / "programs"
 _FOLDERS = ("arch", "hal", "link", "schema")
+_COMMAND_LOOP = ("generate.h", "main.c", "prompt.c", "prompt.h", "report.c", "report.h", "serve.c", "serve.h")
 
 Boot = Callable[..., AbstractContextManager[Machine]]
+BuildProgram = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
@@ -33,48 +36,59 @@ def board() -> Board:
 
 
 @pytest.fixture(scope="session")
-def build_program(board: Board, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Builds the image of a program, by name; "engine" is the real one. Every name is built once."""
+def build_program(board: Board, tmp_path_factory: pytest.TempPathFactory) -> BuildProgram:
+    """Builds the image of a program, by name; "engine" is the real one. Every image is built once.
+
+    With `silicon` it is for a board that has no timing model but its own PMU.
+    """
     try:
         find_toolchain()
     except ToolMissing as error:
         pytest.skip(error.what)
 
     @functools.cache
-    def build_one(name: str) -> Path:
-        sources = paths.firmware_dir()
-        if name != "engine":
-            sources = tmp_path_factory.mktemp(name) / "firmware"
-            for folder in _FOLDERS:
-                shutil.copytree(paths.firmware_dir() / folder, sources / folder)
-            for folder, file in (("memory", "pools.c"), ("memory", "pools.h"), (".", "link.ld.in")):
-                (sources / folder).mkdir(exist_ok=True)
-                shutil.copy(paths.firmware_dir() / folder / file, sources / folder)
-            (sources / "engine").mkdir()
-            shutil.copy(PROGRAMS / f"{name}.c", sources / "engine/main.c")
-        return build(board, plan_unbound(board), sources=sources).elf
+    def sources_of(name: str) -> Path:
+        bundled = paths.firmware_dir()
+        if name == "engine":
+            return bundled
+        root = tmp_path_factory.mktemp(name) / "firmware"
+        for folder in _FOLDERS:
+            shutil.copytree(bundled / folder, root / folder)
+        for file in ("memory/pools.c", "memory/pools.h", "link.ld.in"):
+            (root / file).parent.mkdir(exist_ok=True)
+            shutil.copy(bundled / file, root / file)
+        (root / "engine").mkdir()
+        if name == "echo":  # replaces only what lies below the command loop
+            for file in _COMMAND_LOOP:
+                shutil.copy(bundled / "engine" / file, root / "engine")
+            shutil.copy(PROGRAMS / "echo.c", root / "engine/generate.c")
+        else:
+            shutil.copy(PROGRAMS / f"{name}.c", root / "engine/main.c")
+        return root
+
+    @functools.cache
+    def build_one(name: str, *, silicon: bool = False, telemetry: bool = True) -> Path:
+        target = replace(board, virtual=None) if silicon else board
+        defines = {} if telemetry else {"TELEMETRY": "0"}
+        return build(target, plan_unbound(board), sources=sources_of(name), defines=defines).elf
 
     return build_one
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture
-def run(board: Board, build_program: Callable[[str], Path]) -> Boot:
-    """`run(name, ...)` boots a program; see boot_machine.boot for the rest."""
+def run(board: Board, build_program: BuildProgram) -> Boot:
+    """`run(name, ...)` boots a program; see build_program and boot_machine.boot for the rest."""
     if shutil.which("qemu-system-aarch64") is None:
         pytest.skip("qemu-system-aarch64 is not installed")
 
     @contextlib.contextmanager
-    def run_one(name: str, **options: Any) -> Iterator[Machine]:
+    def run_one(name: str, *, silicon: bool = False, **options: Any) -> Iterator[Machine]:
         shared_memory = Path("/dev/shm")
-        with tempfile.TemporaryDirectory(dir=shared_memory if shared_memory.is_dir() else None) as folder:
-            with boot(build_program(name), board, Path(folder), **options) as machine:
-                yield machine
+        elf = build_program(name, silicon=silicon)
+        with (
+            tempfile.TemporaryDirectory(dir=shared_memory if shared_memory.is_dir() else None) as folder,
+            boot(elf, board, Path(folder), **options) as machine,
+        ):
+            yield machine
 
     return run_one

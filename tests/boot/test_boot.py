@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from conftest import Boot
+from conftest import Boot, BuildProgram
 
 from maxconsole.boards import Board
 from maxconsole.firmware.elf import read_elf
@@ -42,7 +40,7 @@ def test_pools_are_where_the_link_script_put_them(run: Boot) -> None:
             assert pool.base + pool.bytes == machine.symbols[f"__{pool.name.lower()}_end"]
 
 
-def test_hello_carries_the_build_id_of_the_image(run: Boot, build_program: Callable[[str], Path]) -> None:
+def test_hello_carries_the_build_id_of_the_image(run: Boot, build_program: BuildProgram) -> None:
     with run("engine") as machine, machine.link() as (link, _):
         hello = link.receive(10)
     assert isinstance(hello, wire.Hello)

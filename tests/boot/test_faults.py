@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from boot_machine import Machine
-from conftest import Boot
+from conftest import Boot, BuildProgram
 
 from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.schema import wire
@@ -49,7 +47,7 @@ FAULT_IN_SINK, PANIC_BEFORE_LINK = 13, 14
 
 
 @pytest.fixture(scope="module")
-def symbols(build_program: Callable[[str], Path]) -> Symbolizer:
+def symbols(build_program: BuildProgram) -> Symbolizer:
     return Symbolizer(build_program("faults"))
 
 

@@ -9,13 +9,15 @@ from collections import Counter
 
 import pytest
 from boot_machine import Journal, Machine
-from conftest import Boot
+from conftest import Boot, BuildProgram
 
-from maxconsole.boards import Board, plan_unbound
-from maxconsole.firmware.build import build
+from maxconsole.boards import Board
+from maxconsole.firmware.elf import read_elf
 from maxconsole.schema import wire
 
 pytestmark = pytest.mark.system
+
+_INST_RETIRED = 0x08
 
 
 def finished(machine: Machine, wait: float = 0.0) -> Journal:
@@ -88,5 +90,24 @@ def test_lost_frames_of_the_link_are_the_dropped_batches(run: Boot) -> None:
             assert link.counters.bad_frames == 0
 
 
-def test_the_engine_builds_without_telemetry(board: Board) -> None:
-    assert build(board, plan_unbound(board), defines={"TELEMETRY": "0"}).elf.is_file()
+def test_without_telemetry_the_same_program_sends_no_event(build_program: BuildProgram) -> None:
+    symbols = read_elf(build_program("spans", telemetry=False)).symbols
+    assert "frame_send" in symbols
+    assert not {"span_begin", "span_end", "telemetry_flush", "pmu_read"} & set(symbols)
+
+
+def test_counters_of_the_core_itself_are_read_exactly(run: Boot, board: Board) -> None:
+    retired = [event.number for event in board.pmu.events].index(_INST_RETIRED)
+    with run("spans", weights=struct.pack("<2I", 5, 10), silicon=True, count_instructions=True) as machine:
+        journal = finished(machine)
+    events = kernel_events(journal)
+    assert all(event.cycles == event.instructions == event.counters[retired] > 0 for event in events)
+    steps = [event for event in events if event.kernel == wire.Kernel.STEP]
+    for step in steps:
+        inside = [event for event in events if event.step == step.step and event is not step]
+        assert sum(event.cycles for event in inside) < step.cycles
+        assert all(event.start_cycles > step.start_cycles for event in inside)
+    (status,) = journal.of(wire.Status)
+    assert 0 < status.telemetry_cycles <= sum(step.cycles for step in steps) * 1.1
+    for kernel, total in last_totals(journal).items():
+        assert total.cycles == sum(event.cycles for event in events if event.kernel == kernel)

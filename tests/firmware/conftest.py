@@ -53,14 +53,7 @@ def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def warm_builder(
-    tree: FirmwareTree,
-    board: Board,
-    unbound: Plan,
-    toolchain: Toolchain,
-    warm_cache: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Builder:
+def warm_builder(builder: Builder, warm_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
     """A builder whose cache other tests have filled: for tests that do not count what was compiled."""
     monkeypatch.setenv("MAXCONSOLE_CACHE", str(warm_cache))
-    return Builder(tree, board, unbound, toolchain)
+    return builder

@@ -30,7 +30,7 @@ firmware/arch/start.S:7:9: error: unrecognized instruction mnemonic, did you mea
 """
 
 GNU_LD = """\
-/usr/lib/gcc-cross/aarch64-linux-gnu/12/../../../../aarch64-linux-gnu/bin/ld: firmware/engine/main.c: in function `main':
+/usr/lib/gcc-cross/aarch64-linux-gnu/12/../../../aarch64-linux-gnu/bin/ld: firmware/engine/main.c: in function `main':
 ./firmware/engine/main.c:7: undefined reference to `nowhere'
 ./firmware/engine/main.c:7:(.text.startup.main+0x14): relocation truncated to fit: R_AARCH64_CALL26 against undefined \
 symbol `nowhere'

@@ -94,7 +94,7 @@ def test_a_compiler_that_is_too_old_is_refused(path: Path) -> None:
 
 def test_clang_without_its_linker_is_refused_with_the_package_to_install(path: Path) -> None:
     program(path / "clang", 'case "$1" in --version) echo "clang version 16.0.0";; *) echo ld.lld;; esac')
-    with pytest.raises(ToolMissing, match="clang has no ld.lld"):
+    with pytest.raises(ToolMissing, match=r"clang has no ld\.lld"):
         find_toolchain()
 
 

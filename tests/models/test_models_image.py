@@ -11,6 +11,7 @@ import gguf_files
 import numpy as np
 import pytest
 from gguf.constants import GGMLQuantizationType as Q
+from gguf.quants import dequantize
 
 from maxconsole.errors import UserError
 from maxconsole.models.cache import content_digest, weight_image
@@ -205,3 +206,16 @@ def test_a_cache_that_cannot_be_written_is_the_users_to_mend(tiny: Path, cache: 
     cache.write_text("a file where the folder belongs")
     with pytest.raises(UserError, match="cannot create the cache folder"):
         weight_image(open_gguf(tiny))
+
+
+def test_the_demo_model_packs_into_less_than_its_file(demo_file: Path) -> None:
+    model = Model.open(demo_file)
+    image = model.image()
+    assert image.header.total_bytes < demo_file.stat().st_size
+    assert (image.header.hidden, image.header.layers, image.header.heads, image.header.kv_heads) == (576, 30, 9, 3)
+    assert image.header.eos[: image.header.eos_count] == (2, 0)
+    entry = next(entry for entry in image.entries if entry.role == TensorRole.FFN_DOWN and entry.layer == 17)
+    info = model.file.tensors["blk.17.ffn_down.weight"]
+    expected = dequantize(model.file.raw(info), info.type)
+    error = np.sqrt(np.square(unpack_tensor(entry, image.tensor(entry)) - expected).sum() / np.square(expected).sum())
+    assert error < 0.0005

@@ -19,7 +19,7 @@ FACTS = Facts(
     build_id="00" * 20,
     link="rtt",
     modelled=True,
-    timing_model="a76-3",
+    timing_model=3,
 )
 RECEIVED, SENT = Direction.FROM_BOARD, Direction.TO_BOARD
 
@@ -53,7 +53,6 @@ def record(path: Path, events: Sequence[Event], monkeypatch: pytest.MonkeyPatch,
             if chunks:
                 making._drain()
         making.close()
-    assert making.failure is None
 
 
 def contents(path: Path) -> list[Event]:

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many bytes a model takes of each pool: the one place on the console's side that knows.
 
-The firmware computes the same when it binds a model (`firmware/memory/kv_ring.c`, `firmware/engine/forward.c`); the
-board reports what it took, and a system test compares the two. Every allocation is a multiple of 64 bytes, a cache
-line.
-
-KV cache: pages of 32 tokens for each layer and key-value head. A page holds int8 keys and values and one f32 scale
-for each token's key and value: 32 * (2 * head_dim + 8) bytes. Page 0 keeps the first tokens (the sinks); the ring
-behind it has room for the window and for one batch, so that a batch can be appended before its queries run.
+The firmware takes the same when it binds a model: its side is described at the top of `firmware/engine/forward.h` and
+in `firmware/memory/kv_ring.h`. The board reports what it took, and a system test compares the two.
 """
 
 from __future__ import annotations
@@ -19,30 +14,58 @@ from maxconsole.schema.image import GROUP, IMAGE_ALIGN, PANEL_COLUMNS
 SINKS = 4
 """First tokens of a conversation that stay visible after the window has moved on."""
 KV_PAGE_TOKENS = 32
-_SCALE_BYTES = 4
+
+_F32_BYTES = 4
+_Q14_BYTES = 2
+_TOKEN_BYTES = 4
+_GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
+_HALF_SUM_BYTES = 4  # sum of the group's first half, for formats with two scales in a group
 
 
-def kv_slots(context: int, batch: int) -> int:
-    """Token slots of the ring, sink page included, for `context` visible tokens and batches of `batch` tokens."""
-    return KV_PAGE_TOKENS + align_up(context - SINKS + batch, KV_PAGE_TOKENS)
+def kv_pages(context: int, batch: int) -> int:
+    """Pages of the KV ring, sink page included.
+
+    Behind the sink page there is room for the window and a batch, wherever in a page they start, so that a batch can be
+    appended before its queries run.
+    """
+    return 1 + (context - SINKS + batch + 2 * KV_PAGE_TOKENS - 2) // KV_PAGE_TOKENS
 
 
 def kv_bytes_per_token(facts: ModelFacts) -> int:
-    """Bytes that one token takes over all layers: int8 key and value, an f32 scale for each."""
-    return facts.layers * facts.kv_heads * (2 * facts.head_dim + 2 * _SCALE_BYTES)
+    """Bytes of one token's keys and values over all layers: int8, with an f32 scale for each."""
+    return facts.layers * facts.kv_heads * (2 * facts.head_dim + 2 * _F32_BYTES)
 
 
 def kv_cache_bytes(facts: ModelFacts, context: int, batch: int) -> int:
-    """Bytes taken from the KV_CACHE pool."""
-    return kv_slots(context, batch) * kv_bytes_per_token(facts)
+    """Bytes taken from the KV_CACHE pool: keys, values and the tokens' ids."""
+    return kv_pages(context, batch) * KV_PAGE_TOKENS * (kv_bytes_per_token(facts) + _TOKEN_BYTES)
 
 
-def activation_bytes(facts: ModelFacts, context: int, batch: int) -> int:
-    """Bytes taken from the ACTIVATION pool: scratch of one forward pass over `batch` tokens."""
-    del context
-    widest = max(facts.hidden, facts.ffn, facts.heads * facts.head_dim)
-    query, key = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
-    row = 4 * (2 * facts.hidden + 2 * query + 2 * key + 2 * facts.ffn + facts.head_dim)
-    quantized = align_up(widest, 2 * GROUP) * 2
-    logits = 4 * align_up(facts.vocabulary, PANEL_COLUMNS) * 2
-    return align_up(batch * (row + quantized), IMAGE_ALIGN) + logits + (1 << 20)
+def activation_buffers(facts: ModelFacts, batch: int) -> dict[str, int]:
+    """Buffers of one forward pass over `batch` tokens, in bytes; each is rounded up to a cache line."""
+    query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
+    k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
+    groups = batch * k // GROUP
+    buffers = {
+        "residual stream, double buffered": 2 * align_up(batch * facts.hidden * _F32_BYTES, IMAGE_ALIGN),
+        "normalized rows": batch * facts.hidden * _F32_BYTES,
+        "queries, attention output": 2 * align_up(batch * query * _F32_BYTES, IMAGE_ALIGN),
+        "keys, values": 2 * align_up(batch * kv * _F32_BYTES, IMAGE_ALIGN),
+        "gate, up": 2 * align_up(batch * facts.ffn * _F32_BYTES, IMAGE_ALIGN),
+        "quantized rows": batch * k,
+        "quantized rows: group scales and sums": groups * _GROUP_SCALE_BYTES,
+        "quantized rows: half sums": groups * _HALF_SUM_BYTES,
+        "quantized rows: row scales": batch * _F32_BYTES,
+        "rotations": (batch + 1) * facts.head_dim * _Q14_BYTES,
+        "weight panel": PANEL_COLUMNS * k,
+        "weight panel: scales": k // GROUP * PANEL_COLUMNS * 2 * _F32_BYTES,
+        "weight panel: column factors": PANEL_COLUMNS * _F32_BYTES,
+        "logits": align_up(facts.vocabulary, PANEL_COLUMNS) * _F32_BYTES,
+        "sampled tokens": align_up(facts.vocabulary, 32) // 8,
+    }
+    return {name: align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
+
+
+def activation_bytes(facts: ModelFacts, batch: int) -> int:
+    """Bytes taken from the ACTIVATION pool."""
+    return sum(activation_buffers(facts, batch).values())

@@ -85,7 +85,7 @@ def check_context(context: int, batch: int, facts: ModelFacts | None = None) -> 
 def _used(facts: ModelFacts, context: int, batch: int) -> tuple[int, int, int]:
     return (
         facts.image_bytes,
-        activation_bytes(facts, context, batch),
+        activation_bytes(facts, batch),
         kv_cache_bytes(facts, context, batch),
     )
 

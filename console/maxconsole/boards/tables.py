@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -63,7 +64,7 @@ def read_table(cls: type[T], data: object, place: Place, **preset: object) -> T:
     """
     if not isinstance(data, Mapping):
         raise place.error("it must be a table", data)
-    hints = get_type_hints(cls, include_extras=True)
+    hints = _hints(cast("Hashable", cls))
     known = {field.name: field for field in fields(cls) if field.name not in preset}  # type: ignore[arg-type]
     for key, value in data.items():
         if key not in known:
@@ -75,6 +76,11 @@ def read_table(cls: type[T], data: object, place: Place, **preset: object) -> T:
         elif field.default is MISSING and field.default_factory is MISSING:
             raise (place / name).error("it is missing")
     return cls(**values)
+
+
+@cache
+def _hints(cls: Hashable) -> dict[str, object]:
+    return get_type_hints(cls, include_extras=True)
 
 
 def _did_you_mean(key: str, known: Mapping[str, object]) -> str:

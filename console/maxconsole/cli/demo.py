@@ -28,7 +28,7 @@ from maxconsole.session.setup import Prepared, Setup, prepare
 app = options.verb()
 
 #: The second needs the first: its answer shows that the board still has the conversation.
-QUESTIONS = ("What is the capital of France?", "What can I see there?")
+QUESTIONS = ("What is the capital of Japan?", "What can I see there?")
 _MAX_TOKENS = 32
 
 

@@ -7,7 +7,7 @@ from maxconsole.boards.ranges import show_bytes
 from maxconsole.cli.style import count, fixed, percent, quantity, table
 from maxconsole.schema import wire
 from maxconsole.session.results import Answer
-from maxconsole.telemetry.report import KernelRow, ratio
+from maxconsole.telemetry.report import KernelRow
 
 _HEADER = ("phase", "kernel", "count", "cycles", "share %", "IPC", "L1D refill %", "L2 refill %", "instr/MAC")
 
@@ -30,7 +30,7 @@ def summary_lines(answer: Answer, hello: wire.Hello) -> list[str]:
         ),
         _rate_line("decode ", f"{answer.decode_steps} steps", answer.decode_rate, answer.wall_decode_rate),
         _end_line(answer),
-        f"{answer.badge}: {hello.board}, {_plural(hello.cores, 'core')} at {quantity(hello.counter_hz, 'Hz')}",
+        _source_line(answer, hello),
     ]
 
 
@@ -76,10 +76,11 @@ def _end_line(answer: Answer) -> str:
     return ", ".join(parts)
 
 
+def _source_line(answer: Answer, hello: wire.Hello) -> str:
+    """Where the figures come from."""
+    cores = len({core for _, core, _ in answer.kernels.cells()})
+    return f"{answer.badge}: {hello.board}, {cores} of {hello.cores} cores at {quantity(hello.counter_hz, 'Hz')}"
+
+
 def _plural(number: int, one: str, many: str = "") -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
-
-
-def megacycles_per_token(answer: Answer) -> float | None:
-    """Decode cycles per token in millions."""
-    return ratio(answer.decode_cycles / 1e6, answer.decode_steps)

@@ -34,7 +34,7 @@ Context: TypeAlias = Annotated[
 Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch.")]
 Fast: TypeAlias = Annotated[
     bool,
-    typer.Option("--fast", help="Virtual boards: count, but do not time. Several times faster; cycles are not given."),
+    typer.Option("--fast", help="Virtual boards: without the timing model. Faster, but nothing is counted."),
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 

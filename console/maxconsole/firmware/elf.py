@@ -157,7 +157,11 @@ def _read(path: Path, elf: Any) -> FirmwareElf:
         sections=sections,
         segments=tuple(_segments(elf)),
         symbols=_symbols(elf),
-        pools={pool: by_name[name].range for pool, name in POOL_SECTIONS.items() if name in by_name},
+        pools={
+            pool: MemoryRange(by_name[name].address, by_name[name].size_bytes, pool)
+            for pool, name in POOL_SECTIONS.items()
+            if name in by_name
+        },
     )
 
 

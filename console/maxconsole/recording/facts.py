@@ -28,17 +28,13 @@ class Facts:
     model: Json = field(default_factory=dict)
     build_id: str = ""
     link: str = ""  # "rtt", or a port and its rate
-    modelled: bool = False
-    timing_model: str = ""  # the version of what models the cycles
+    modelled: bool = False  # the badge: cycles come from a timing model, or from silicon
+    timing_model: int = 0  # the model's version
+    timed: bool = True  # False: a virtual board that only counted
     console: str = ""  # version of the console that recorded
     started_ns: int = 0  # wall clock at the start, since 1970
     started_monotonic_ns: int = 0  # the monotonic clock at the same moment
     schema_hash: int = wire.SCHEMA_HASH  # of the messages that the console understood
-
-    @property
-    def badge(self) -> str:
-        """What must stand beside every figure: MEASURED, or MODELLED with the model's version."""
-        return f"MODELLED {self.timing_model}".rstrip() if self.modelled else "MEASURED"
 
     def attachments(self) -> dict[str, tuple[str, bytes]]:
         """Media type and content by name."""

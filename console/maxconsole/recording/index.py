@@ -94,18 +94,27 @@ def _walk(file: File, data_start: int) -> Index:
     offset = data_start
     while offset < file.size and not closed:
         try:
-            opcode, length = head_at(file, offset)
-            if opcode == Opcode.CHUNK:
-                chunks.append(chunk_at(file, offset))
-            elif opcode > max(Opcode):
-                raise DamagedError(f"there is no record at byte {offset}")
-            closed = opcode == Opcode.DATA_END
-            offset += length
+            chunk = chunk_at(file, offset)
+            chunks.append(chunk)
+            offset += chunk.length
         except DamagedError:
-            following = _next_chunk(file, offset + 1)
-            unreadable += following - offset
+            following, closed = _after_other(file, offset)
+            if following is None:
+                following = _next_chunk(file, offset + 1)
+                unreadable += following - offset
             offset = following
     return Index(np.array(chunks, _CHUNK), closed, unreadable)
+
+
+def _after_other(file: File, offset: int) -> tuple[int | None, bool]:
+    """Where the record at `offset` ends, if it is a good one and no chunk; and whether it closes the data."""
+    try:
+        opcode, length = head_at(file, offset)
+    except DamagedError:
+        return None, False
+    if opcode == Opcode.CHUNK or opcode > max(Opcode):
+        return None, False
+    return offset + length, opcode == Opcode.DATA_END
 
 
 def _next_chunk(file: File, offset: int) -> int:

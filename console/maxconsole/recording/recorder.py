@@ -43,11 +43,11 @@ _HINTS: Final = {
 
 
 class Recorder:
-    """A recording in the making. `received` and `sent` take what the link moved, and cost about a microsecond.
+    """A recording in the making. `received` and `sent` take what the link moved, and cost a few microseconds.
 
     `received` may be called from one thread and `sent` from another. Trouble with the file ends the recording and not
-    the session: it is kept in `failure` and handed to `on_failure`, in the recorder's thread; what came before it
-    stays readable. It grows by some 300 bytes of memory with every flush that had anything to write.
+    the session: it is kept in `failure` and handed to `on_failure`, in the recorder's thread, which must not close
+    it; what came before stays readable. Every flush that had anything to write costs some 300 bytes of memory.
     """
 
     def __init__(
@@ -81,11 +81,13 @@ class Recorder:
             raise self._error("cannot record to", error) from error
         try:
             self._writer = _start(self._file, self.facts)
-        except OSError as error:
+        except BaseException as error:
             _abandon(self._file)
             if created:
                 path.unlink(missing_ok=True)
-            raise self._error("cannot record to", error) from error
+            if isinstance(error, OSError):
+                raise self._error("cannot record to", error) from error
+            raise
         self._thread = threading.Thread(target=self._run, name="maxconsole-recorder", daemon=True)
         self._thread.start()
 
@@ -108,12 +110,17 @@ class Recorder:
         self._take(self._sent, data)
 
     def close(self) -> None:
-        """Writes what is left, and the index. Trouble is in `failure`. Closing twice is harmless."""
+        """Writes what is left, and the index. Closing twice is harmless.
+
+        Raises UserError when the disk did not take everything, also if that was long ago.
+        """
         with self._closing:
             self._stopping.set()
             self._thread.join(_CLOSE_PATIENCE)
             if self._thread.is_alive() and self.failure is None:
                 self._fail(TimeoutError(errno.ETIMEDOUT, f"the disk did not take it within {_CLOSE_PATIENCE:g} s"))
+            if self.failure is not None:
+                raise self.failure
 
     def _take(self, side: _Side, data: bytes) -> None:
         if not data or self.failure is not None or self._stopping.is_set():

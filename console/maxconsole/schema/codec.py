@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class _Packed(Protocol):
@@ -59,10 +60,37 @@ def pack_structs(values: Sequence[_Packed], count: int, field: str) -> bytes:
     return b"".join(one.pack() for one in values)
 
 
-def dtype(size: int, *fields: tuple[str, Any, int]) -> np.dtype[np.void]:
-    """A record of `size` bytes; `fields` are (name, numpy type, offset), `reserved` ones left out."""
-    names, formats, offsets = zip(*fields, strict=True)
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+class Dtype:
+    """The numpy dtype of a generated struct, made when it is first asked for: importing numpy takes 0.1 s.
+
+    `fields` are (name, format, offset); the format of a nested struct is its class, of an array (format, count).
+    """
+
+    def __init__(self, size: int, *fields: tuple[str, Any, int]) -> None:
+        self._size = size
+        self._fields = fields
+        self._made: np.dtype[np.void] | None = None
+
+    def __get__(self, instance: object, owner: type) -> np.dtype[np.void]:
+        if self._made is None:
+            import numpy as np  # noqa: PLC0415
+
+            names, formats, offsets = zip(*self._fields, strict=True)
+            self._made = np.dtype(
+                {
+                    "names": names,
+                    "formats": [_resolved(one) for one in formats],
+                    "offsets": offsets,
+                    "itemsize": self._size,
+                }
+            )
+        return self._made
+
+
+def _resolved(format_: Any) -> Any:
+    if isinstance(format_, tuple):
+        return _resolved(format_[0]), (format_[1],)
+    return format_ if isinstance(format_, str) else format_.DTYPE
 
 
 def pack_run(code: str, values: Sequence[int], field: str) -> bytes:

@@ -11,8 +11,6 @@ import struct
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-import numpy as np
-
 from maxconsole.schema import codec
 
 PAGE_BYTES: Final = 4096
@@ -27,11 +25,11 @@ class PmuSample:
 
     SIZE: ClassVar[int] = 128
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QQ6QQQ48x")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         128,
         ("cycles", "<u8", 0),
         ("instructions", "<u8", 8),
-        ("counters", ("<u8", (6,)), 16),
+        ("counters", ("<u8", 6), 16),
         ("watch_accesses", "<u8", 64),
         ("watch_refills", "<u8", 72),
     )
@@ -77,7 +75,7 @@ class DevicePage:
 
     SIZE: ClassVar[int] = 1536
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<III4xQQQII6H4x960x512s")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         1536,
         ("magic", "<u4", 0),
         ("version", "<u4", 4),
@@ -87,8 +85,8 @@ class DevicePage:
         ("counter_hz", "<u8", 32),
         ("model_version", "<u4", 40),
         ("mode", "<u4", 44),
-        ("counter_events", ("<u2", (6,)), 48),
-        ("core", (PmuSample.DTYPE, (4,)), 1024),
+        ("counter_events", ("<u2", 6), 48),
+        ("core", (PmuSample, 4), 1024),
     )
 
     magic: int  # plug-in -> guest

@@ -20,8 +20,6 @@ from __future__ import annotations
 {imports}
 from typing import ClassVar, Final
 
-import numpy as np
-
 from maxconsole.schema import codec
 '''
 
@@ -102,20 +100,17 @@ class _Class:
         return code if field.count is None else f"{field.count}{code}"
 
     def _dtype(self) -> Iterable[str]:
-        yield "    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype("
+        yield "    DTYPE = codec.Dtype("
         yield f"        {self._struct.size},"
         for field in self._fields:
             yield f'        ("{field.name}", {self._numpy(field)}, {field.offset}),'
         yield "    )"
 
     def _numpy(self, field: Field) -> str:
-        if field.type not in SCALARS:
-            base = f"{field.type}.DTYPE"
-            return base if field.count is None else f"({base}, ({field.count},))"
         if field.type == "char":
             return f'"S{field.count or 1}"'
-        base = f'"{SCALARS[field.type][2]}"'
-        return base if field.count is None else f"({base}, ({field.count},))"
+        base = f'"{SCALARS[field.type][2]}"' if field.type in SCALARS else field.type
+        return base if field.count is None else f"({base}, {field.count})"
 
     def _annotation(self, field: Field) -> str:
         if field.type == "char":

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Final
 
-import numpy as np
-
 from maxconsole.schema import codec
 
 #: "MXWI" read as a little-endian u32
@@ -72,7 +70,7 @@ class ImageHeader:
 
     SIZE: ClassVar[int] = 688
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIQIIIIIIIIIIIIfI8I128I64s")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         688,
         ("magic", "<u4", 0),
         ("version", "<u4", 4),
@@ -93,8 +91,8 @@ class ImageHeader:
         ("rope_pairs", "<u4", 68),
         ("rms_epsilon", "<f4", 72),
         ("eos_count", "<u4", 76),
-        ("eos", ("<u4", (8,)), 80),
-        ("rope_step", ("<u4", (128,)), 112),
+        ("eos", ("<u4", 8), 80),
+        ("rope_step", ("<u4", 128), 112),
         ("name", "S64", 624),
     )
 
@@ -190,7 +188,7 @@ class TensorEntry:
 
     SIZE: ClassVar[int] = 32
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<HHH2xIIQQ")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         32,
         ("role", "<u2", 0),
         ("layer", "<u2", 2),

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import ClassVar, Final
 
-import numpy as np
-
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
@@ -163,7 +161,7 @@ class FrameHeader:
 
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<BBH")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         4,
         ("type", "u1", 0),
         ("core", "u1", 1),
@@ -205,17 +203,17 @@ class Hello:
 
     SIZE: ClassVar[int] = 168
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<HHIQ20sBBH6HIIII4x32s64s")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         168,
         ("protocol", "<u2", 0),
         ("flags", "<u2", 2),
         ("schema_hash", "<u4", 4),
         ("counter_hz", "<u8", 8),
-        ("build_id", ("u1", (20,)), 16),
+        ("build_id", ("u1", 20), 16),
         ("cores", "u1", 36),
         ("counters", "u1", 37),
         ("max_batch", "<u2", 38),
-        ("counter_events", ("<u2", (6,)), 40),
+        ("counter_events", ("<u2", 6), 40),
         ("image_crc", "<u4", 52),
         ("context", "<u4", 56),
         ("prompt_max", "<u4", 60),
@@ -295,7 +293,7 @@ class Log:
 
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<B3x")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         4,
         ("level", "u1", 0),
     )
@@ -331,7 +329,7 @@ class Token:
 
     SIZE: ClassVar[int] = 16
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIf")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         16,
         ("request", "<u4", 0),
         ("position", "<u4", 4),
@@ -377,7 +375,7 @@ class KernelEvent:
 
     SIZE: ClassVar[int] = 64
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<BBHB3xIIQQQ6I")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         64,
         ("kernel", "u1", 0),
         ("core", "u1", 1),
@@ -388,7 +386,7 @@ class KernelEvent:
         ("start_cycles", "<u8", 16),
         ("cycles", "<u8", 24),
         ("work", "<u8", 32),
-        ("counters", ("<u4", (6,)), 40),
+        ("counters", ("<u4", 6), 40),
     )
 
     kernel: int
@@ -467,7 +465,7 @@ class KernelTotal:
 
     SIZE: ClassVar[int] = 88
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<BBB5xQQQQ6Q")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         88,
         ("kernel", "u1", 0),
         ("core", "u1", 1),
@@ -476,7 +474,7 @@ class KernelTotal:
         ("cycles", "<u8", 16),
         ("instructions", "<u8", 24),
         ("work", "<u8", 32),
-        ("counters", ("<u8", (6,)), 40),
+        ("counters", ("<u8", 6), 40),
     )
 
     kernel: int
@@ -549,7 +547,7 @@ class KvState:
 
     SIZE: ClassVar[int] = 64
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIIIIIIIQQQ")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         64,
         ("capacity", "<u4", 0),
         ("context", "<u4", 4),
@@ -631,7 +629,7 @@ class Pool:
 
     SIZE: ClassVar[int] = 40
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<16sQQQ")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         40,
         ("name", "S16", 0),
         ("base", "<u8", 16),
@@ -697,7 +695,7 @@ class Progress:
 
     SIZE: ClassVar[int] = 16
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<III4x")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         16,
         ("request", "<u4", 0),
         ("done", "<u4", 4),
@@ -739,7 +737,7 @@ class Reply:
 
     SIZE: ClassVar[int] = 8
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<BBHI")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         8,
         ("command", "u1", 0),
         ("status", "u1", 1),
@@ -787,7 +785,7 @@ class Fault:
 
     SIZE: ClassVar[int] = 424
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<BBH4xQQQQQ31Q16Q")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         424,
         ("kind", "u1", 0),
         ("core", "u1", 1),
@@ -797,8 +795,8 @@ class Fault:
         ("elr", "<u8", 24),
         ("spsr", "<u8", 32),
         ("sp", "<u8", 40),
-        ("x", ("<u8", (31,)), 48),
-        ("backtrace", ("<u8", (16,)), 296),
+        ("x", ("<u8", 31), 48),
+        ("backtrace", ("<u8", 16), 296),
     )
 
     kind: int
@@ -859,7 +857,7 @@ class Done:
 
     SIZE: ClassVar[int] = 40
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IB3xIII4xQQ")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         40,
         ("request", "<u4", 0),
         ("reason", "u1", 4),
@@ -917,7 +915,7 @@ class Status:
 
     SIZE: ClassVar[int] = 48
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QQQIIQQ")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         48,
         ("cycles", "<u8", 0),
         ("bytes_sent", "<u8", 8),
@@ -975,7 +973,7 @@ class Logits:
 
     SIZE: ClassVar[int] = 24
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIQI4x")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         24,
         ("request", "<u4", 0),
         ("position", "<u4", 4),
@@ -1021,7 +1019,7 @@ class PromptPart:
 
     SIZE: ClassVar[int] = 8
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<II")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         8,
         ("request", "<u4", 0),
         ("offset", "<u4", 4),
@@ -1061,7 +1059,7 @@ class Generate:
 
     SIZE: ClassVar[int] = 88
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIIIfffIQI8I4x")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         88,
         ("request", "<u4", 0),
         ("keep", "<u4", 4),
@@ -1075,7 +1073,7 @@ class Generate:
         ("repeat_window", "<u4", 36),
         ("seed", "<u8", 40),
         ("stop_count", "<u4", 48),
-        ("stop", ("<u4", (8,)), 52),
+        ("stop", ("<u4", 8), 52),
     )
 
     request: int
@@ -1143,7 +1141,7 @@ class Cancel:
 
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         4,
         ("request", "<u4", 0),
     )
@@ -1177,7 +1175,7 @@ class Set:
 
     SIZE: ClassVar[int] = 8
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<H2xI")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         8,
         ("setting", "<u2", 0),
         ("value", "<u4", 4),
@@ -1215,7 +1213,7 @@ class Query:
 
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<B3x")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         4,
         ("item", "u1", 0),
     )
@@ -1249,7 +1247,7 @@ class Checksum:
 
     SIZE: ClassVar[int] = 16
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QQ")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         16,
         ("address", "<u8", 0),
         ("bytes", "<u8", 8),
@@ -1287,7 +1285,7 @@ class Ping:
 
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         4,
         ("nonce", "<u4", 0),
     )
@@ -1321,7 +1319,7 @@ class LogitsNext:
 
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I")
-    DTYPE: ClassVar[np.dtype[np.void]] = codec.dtype(
+    DTYPE = codec.Dtype(
         4,
         ("request", "<u4", 0),
     )

@@ -18,8 +18,8 @@ from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
-from maxconsole.session.flash import Load, flash
-from maxconsole.session.machine import Badge, Machine
+from maxconsole.session.flash import flash
+from maxconsole.session.machine import Badge, Load, Machine
 from maxconsole.session.progress import Progress, silent
 from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import LogLine

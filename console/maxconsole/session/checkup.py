@@ -7,7 +7,6 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from maxconsole import __version__, paths
@@ -16,9 +15,12 @@ from maxconsole.boards.ranges import show_bytes
 from maxconsole.errors import UserError
 from maxconsole.firmware.toolchain import find_toolchain
 from maxconsole.models.demo import demo_path
+from maxconsole.virtual.compiler import build_plugin, find_compiler
+from maxconsole.virtual.qemu import find_qemu
+from maxconsole.virtual.ram import available_memory
 
-#: RAM of a virtual board is a sparse file: this much of it is really written for the demo model.
-_SHARED_MEMORY_BYTES = 256 << 20
+#: RAM of a virtual board is sparse: this much of it is really written for the demo model.
+_MEMORY_BYTES = 256 << 20
 _CACHE_BYTES = 512 << 20
 
 
@@ -37,7 +39,13 @@ def checkup() -> tuple[Finding, ...]:
     return (
         Finding("maxconsole", "fine", f"{__version__}, Python {platform.python_version()} on {platform.machine()}"),
         *_each(
-            ("boards", _boards), ("cross compiler", _compiler), ("cache", _cache), ("shared memory", _shared_memory)
+            ("boards", _boards),
+            ("cache", _cache),
+            ("memory", _memory),
+            ("emulator", _emulator),
+            ("cross compiler", _cross_compiler),
+            ("host compiler", _host_compiler),
+            ("timing plug-in", _plugin),
         ),
         _demo_model(),
     )
@@ -57,28 +65,40 @@ def _boards() -> str:
     return ", ".join(board.name for board in boards)
 
 
-def _compiler() -> str:
+def _emulator() -> str:
+    qemu = find_qemu()
+    return f"QEMU {qemu.version}, {qemu.path}"
+
+
+def _cross_compiler() -> str:
     return find_toolchain().version
+
+
+def _host_compiler() -> str:
+    return find_compiler().version
+
+
+def _plugin() -> str:
+    return f"builds: {build_plugin(find_qemu().version)}"
 
 
 def _cache() -> str:
     folder = paths.cache_dir("images").parent
-    return f"{folder}, {_room(folder, _CACHE_BYTES, 'packed images and builds')}"
-
-
-def _shared_memory() -> str:
-    folder = Path("/dev/shm")
-    if not folder.is_dir():
-        raise UserError("there is no /dev/shm", hint="virtual boards need Linux with a tmpfs there")
-    return f"{folder}, {_room(folder, _SHARED_MEMORY_BYTES, 'the RAM of a virtual board')}"
-
-
-def _room(folder: Path, needed: int, purpose: str) -> str:
     free = shutil.disk_usage(folder).free
-    if free < needed:
+    if free < _CACHE_BYTES:
         raise UserError(
             f"{folder} has only {show_bytes(free)} left",
-            hint=f"{purpose} need {show_bytes(needed)}; in a container, start it with more (--shm-size=1g)",
+            hint=f"packed images and builds need {show_bytes(_CACHE_BYTES)}; MAXCONSOLE_CACHE names another folder",
+        )
+    return f"{folder}, {show_bytes(free)} free"
+
+
+def _memory() -> str:
+    free = available_memory()
+    if free < _MEMORY_BYTES:
+        raise UserError(
+            f"only {show_bytes(free)} of memory are free",
+            hint=f"a virtual board with the demo model needs {show_bytes(_MEMORY_BYTES)}: close other programs",
         )
     return f"{show_bytes(free)} free"
 

@@ -3,29 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-
-from maxconsole.boards import Board
 from maxconsole.errors import UserError
-from maxconsole.session.machine import Machine
+from maxconsole.session.emulated import EmulatedMachine
+from maxconsole.session.machine import Load, Machine
 from maxconsole.session.progress import Progress
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What to put into a board: an ELF file, and more (physical address, bytes) on top of it, weights for example.
-
-    `fast` leaves out the timing of a virtual board.
-    """
-
-    board: Board
-    elf: Path
-    extra: Sequence[tuple[int, memoryview]] = ()
-    fast: bool = False
 
 
 def flash(load: Load, progress: Progress) -> Machine:
     """The board, just started on what was loaded. Raises UserError, ToolMissing, BoardError."""
-    raise UserError(f"{load.board.name} is flashed by {load.board.flash.method}, which is not supported yet")
+    method = load.board.flash.method
+    if method != "shared-memory":
+        raise UserError(
+            f"{load.board.name} is flashed by {method}, which this version cannot do",
+            hint="choose a virtual board: `maxconsole boards` lists them",
+        )
+    return EmulatedMachine(load, progress)

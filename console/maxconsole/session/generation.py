@@ -40,7 +40,8 @@ class Request:
     keep: int
     max_new: int
     sampling: Sampling
-    stop: Sequence[int]
+    stop: Sequence[int] = ()
+    flags: int = 0  # of wire.GenerateFlag
 
     def generate(self) -> wire.Generate:
         """The command."""
@@ -50,7 +51,7 @@ class Request:
             keep=self.keep,
             prompt_tokens=len(self.prompt),
             max_new=self.max_new,
-            flags=0,
+            flags=self.flags,
             top_k=sampling.top_k,
             temperature=sampling.temperature,
             top_p=sampling.top_p,
@@ -74,6 +75,13 @@ class Board:
     watch: Callable[[str], None]  # told what is waited for; raises when the board is dead or silent for too long
     fault: Callable[[wire.Fault], BoardError]
     ended: Callable[[Sequence[int]], None]  # told the tokens of the answer, after the board has told its KV state
+
+
+def send_prompt(link: Link, request: Request) -> None:
+    """Hands the board the prompt, in as many parts as it takes. Raises RefusedError."""
+    for offset in range(0, len(request.prompt), _PART_TOKENS):
+        tokens = tuple(request.prompt[offset : offset + _PART_TOKENS])
+        link.request(wire.PromptPart(request=request.number, offset=offset, tail=tokens))
 
 
 class Generation:
@@ -105,7 +113,7 @@ class Generation:
     def __iter__(self) -> Iterator[str]:
         """Pieces of text, control characters escaped. Raises RefusedError, BoardError."""
         before = self._board.telemetry.snapshot()
-        self._send_prompt()
+        send_prompt(self._board.link, self._request)
         self._start = time.monotonic()
         pending = self._board.link.send(self._request.generate())
         try:
@@ -116,12 +124,6 @@ class Generation:
             self._abandon()
             raise
         self._answer = self._result(before, time.monotonic() - self._start)
-
-    def _send_prompt(self) -> None:
-        prompt = self._request.prompt
-        for offset in range(0, len(prompt), _PART_TOKENS):
-            tokens = tuple(prompt[offset : offset + _PART_TOKENS])
-            self._board.link.request(wire.PromptPart(request=self._request.number, offset=offset, tail=tokens))
 
     def _pieces(self, pending: Pending) -> Iterator[str]:
         stream = self._board.tokenizer.stream()

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from maxconsole.boards import Board
 from maxconsole.link.transport import MemoryAccess, Transport
 
 
@@ -15,13 +18,27 @@ class Badge:
 
     modelled: bool
     model_version: int | None = None
-    timed: bool = True  # False: a virtual board that only counts
+    timed: bool = True  # False: a virtual board without its timing model, where nothing is counted
 
     def __str__(self) -> str:
         if not self.modelled:
             return "MEASURED"
-        version = "" if self.model_version is None else f" (timing model {self.model_version})"
-        return f"MODELLED{version}" if self.timed else f"COUNTED{version}: no cycles in fast mode"
+        if not self.timed:
+            return "UNTIMED"
+        return "MODELLED" if self.model_version is None else f"MODELLED (timing model {self.model_version})"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What to put into a board: an ELF file, and more (physical address, bytes) on top of it, weights for example.
+
+    `fast` leaves out the timing of a virtual board.
+    """
+
+    board: Board
+    elf: Path
+    extra: Sequence[tuple[int, memoryview]] = ()
+    fast: bool = False
 
 
 @dataclass(frozen=True, slots=True)

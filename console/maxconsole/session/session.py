@@ -5,24 +5,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from maxconsole.errors import UserError
 from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
-from maxconsole.session.flash import Load, flash
+from maxconsole.session.flash import flash
 from maxconsole.session.generation import Board, Generation, Request
 from maxconsole.session.hello import check_hello, wait_for_hello
-from maxconsole.session.machine import Badge, Machine
+from maxconsole.session.logits import prompt_logits
+from maxconsole.session.machine import Badge, Load, Machine
 from maxconsole.session.progress import Progress, silent
-from maxconsole.session.sampling import Sampling
+from maxconsole.session.sampling import GREEDY, Sampling
 from maxconsole.session.setup import Prepared, Setup, prepare
 from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _ATTACH_TIMEOUT = 30.0
 _HELLO_TIMEOUT = 30.0
@@ -30,6 +35,10 @@ _HELLO_TIMEOUT = 30.0
 _SILENCE = 60.0
 #: Seconds of silence after which it is asked whether it still listens. A request looks for commands as it goes.
 _ASK_AFTER = 15.0
+
+
+#: A stop token that no model has: without any of its own a request ends at the model's.
+_NEVER = (2**32 - 1,)
 
 
 class Session:
@@ -94,10 +103,19 @@ class Session:
         """Everything that the board has reported."""
         return self._telemetry.snapshot()
 
-    def ask(self, prompt: Sequence[int], sampling: Sampling, max_new: int, progress: Progress = silent) -> Generation:
+    def ask(
+        self,
+        prompt: Sequence[int],
+        sampling: Sampling,
+        max_new: int,
+        progress: Progress = silent,
+        *,
+        stops: bool = True,
+    ) -> Generation:
         """Lets the model continue `prompt`, the whole of it: what the board has cached of it is not sent again.
 
-        Iterating over the result runs the request. Raises UserError for a prompt that the board cannot take.
+        Iterating over the result runs the request. Without `stops` only `max_new` ends it. Raises UserError for a
+        prompt that the board cannot take.
         """
         if not prompt:
             raise UserError("the prompt is empty")
@@ -106,28 +124,31 @@ class Session:
         keep = self._reusable(prompt)
         if len(prompt) - keep > self.hello.prompt_max:
             raise UserError(f"the prompt has {len(prompt)} tokens; the firmware takes {self.hello.prompt_max} at once")
-        self._requests += 1
-        self._cancel.clear()
-        self._quiet.restart()
         request = Request(
-            number=self._requests,
+            number=self._next_request(),
             prompt=tuple(prompt[keep:]),
             keep=keep,
             max_new=max_new,
             sampling=sampling.seeded(),
-            stop=self.prepared.model.tokenizer.vocabulary.special.stop,
+            stop=self._stop_tokens() if stops else _NEVER,
         )
-        board = Board(
-            link=self._link,
-            telemetry=self._telemetry,
-            tokenizer=self.prepared.model.tokenizer,
-            hello=self.hello,
-            badge=self.badge,
-            watch=self._watch,
-            fault=lambda fault: diagnosis.fault_error(fault, self._symbols),
-            ended=lambda tokens: self._remember(prompt, tokens),
+        return Generation(self._board(prompt), request, self._cancel, progress)
+
+    def logits(self, prompt: Sequence[int]) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+        """(position, logits[vocabulary]) after each token of `prompt`, which starts a new context.
+
+        Raises RefusedError, BoardError.
+        """
+        request = Request(
+            number=self._next_request(),
+            prompt=tuple(prompt),
+            keep=0,
+            max_new=0,
+            sampling=GREEDY,
+            flags=wire.GenerateFlag.LOGITS,
         )
-        return Generation(board, request, self._cancel, progress)
+        self._cached = ()
+        return prompt_logits(self._board(prompt), self._machine.memory, request)
 
     def cancel(self) -> None:
         """Ends the request that runs, as soon as the board looks for commands; it still gives a result."""
@@ -152,6 +173,28 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _stop_tokens(self) -> tuple[int, ...]:
+        return self.prepared.model.tokenizer.vocabulary.special.stop
+
+    def _next_request(self) -> int:
+        """The number of the next request; what was true of the one before no longer is."""
+        self._requests += 1
+        self._cancel.clear()
+        self._quiet.restart()
+        return self._requests
+
+    def _board(self, prompt: Sequence[int]) -> Board:
+        return Board(
+            link=self._link,
+            telemetry=self._telemetry,
+            tokenizer=self.prepared.model.tokenizer,
+            hello=self.hello,
+            badge=self.badge,
+            watch=self._watch,
+            fault=lambda fault: diagnosis.fault_error(fault, self._symbols),
+            ended=lambda tokens: self._remember(prompt, tokens),
+        )
 
     def _reusable(self, prompt: Sequence[int]) -> int:
         """How many tokens at the start of `prompt` the board still has; at least one is left to compute."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import events
@@ -27,7 +27,7 @@ from maxconsole.tui.widgets.inked import Inked
 
 
 class ConsoleApp(App[None]):
-    """`theme` None takes what the environment asks for."""
+    """`theme` None takes what the environment asks for; `once_shown` is called when the first screen stands."""
 
     TITLE = "maxconsole"
     CSS_PATH = "console.tcss"
@@ -35,11 +35,19 @@ class ConsoleApp(App[None]):
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, workbench: Workbench, *, theme: str | None = None, meter: StandingMeter | None = None) -> None:
+    def __init__(
+        self,
+        workbench: Workbench,
+        *,
+        theme: str | None = None,
+        meter: StandingMeter | None = None,
+        once_shown: Callable[[], None] | None = None,
+    ) -> None:
         chosen = theme or initial_theme()
         super().__init__(ansi_color=True if chosen == MONOCHROME and os.environ.get("NO_COLOR") else None)
         self.control = Control(workbench)
         self._meter = meter
+        self._once_shown = once_shown
         for one in THEMES:
             self.register_theme(one)
         self.theme = chosen
@@ -72,6 +80,8 @@ class ConsoleApp(App[None]):
         self.main.perform(action)
 
     def on_mount(self) -> None:
+        if self._once_shown is not None:
+            self.set_timer(0.2, self._once_shown)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             try:

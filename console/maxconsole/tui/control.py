@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from maxconsole.errors import BoardError, UserError
 from maxconsole.tui.chat import Chat, Turn
-from maxconsole.tui.drawing.units import clock, grouped, token_rate
+from maxconsole.tui.drawing.units import grouped, lasted, token_rate
 from maxconsole.tui.job import Job, Outcome
 from maxconsole.tui.seam import Choice, Generating, ModelCard, Player, Recording, Reply, Session, Workbench
 from maxconsole.tui.state import State
@@ -24,6 +24,8 @@ from maxconsole.tui.state import State
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
 
+#: What opening a board goes through; weights and firmware that are in the cache take no time.
+_STAGES: Final = ("pack", "build", "flash", "boot")
 #: How long leaving may wait for a job that is told to stop, before its board is taken away from it.
 _PATIENCE: Final = 2.0
 
@@ -64,10 +66,11 @@ class Control:
         self._model_name = ""
         self._releasing: Job | None = None
         self._answering: Job | None = None
+        self._errand: Job | None = None  # a short piece of work for a board that is not asked anything
         self._stream: _Stream | None = None
         self._stopping = False
         self._failed = False
-        self._notices: deque[Notice] = deque()
+        self._told: deque[Notice] = deque()
 
     @property
     def state(self) -> State:
@@ -141,7 +144,7 @@ class Control:
                 releasing.join()
             self.session = self.workbench.open(choice, job.progress)
 
-        self.starting = Job(f"{self.model_name} on {choice.board}", work)
+        self.starting = Job(f"{self.model_name} on {choice.board}", work, expected=_STAGES)
 
     def release(self) -> None:
         """Lets go of the board."""
@@ -164,7 +167,11 @@ class Control:
         stream = self._stream = _Stream(self.chat.ask(question))
         self._stopping = False
 
+        errand = self._errand
+
         def work(_job: Job) -> None:
+            if errand is not None:
+                errand.join()
             for piece in session.ask(question, self.generating, stream.progress):
                 stream.pieces.append(piece)
 
@@ -177,26 +184,35 @@ class Control:
             self.session.cancel()
 
     def rewind(self, at: int) -> None:
-        """Forgets turn `at` of the chat, a question, and what came after it."""
+        """Forgets turn `at` of the chat, a question, and what came after it. A question asked next waits for that."""
         session = self.session
         if session is not None and not self.answering:
             questions = self.chat.cut(at)
-            self._guarded(lambda: session.keep(questions))
+            self._errand = Job("rewind", lambda _job: session.keep(questions))
+
+    def verify(self) -> Job | None:
+        """Has the board compare its memory with what was flashed."""
+        session = self.session
+        if session is None or self.answering:
+            return None
+
+        def work(job: Job) -> None:
+            self._told.append(Notice("the board's memory is what was flashed", session.verify(job.progress)))
+
+        self._errand = Job(f"{session.identity.board}'s memory", work, expected=("verify",))
+        return self._errand
 
     def tick(self) -> None:
         """Takes what the jobs have brought since the last time."""
         self._take_text()
         session = self.session
-        if session is not None and self._stream is None:
-            try:
-                session.check()
-            except UserError as error:
-                self._lose(error)
+        if session is not None and self._stream is None and not self._on_errand():
+            self._guarded(session.check)
 
     def notices(self) -> list[Notice]:
         """What the user has not been told yet."""
-        told = list(self._notices)
-        self._notices.clear()
+        told = list(self._told)
+        self._told.clear()
         return told
 
     def snapshot(self) -> Snapshot | None:
@@ -215,13 +231,24 @@ class Control:
         if session is not None:
             self.end_recording()
             session.close()
-        for job in (self._answering, self._releasing):
+        for job in (self._answering, self._errand, self._releasing):
             if job is not None:
                 job.join()
 
     def tell(self, error: UserError) -> None:
         """Puts an error among the notices."""
-        self._notices.append(Notice(error.what, error.hint))
+        self._told.append(Notice(error.what, error.hint))
+
+    def _on_errand(self) -> bool:
+        """Whether an errand still runs; says so where one has failed."""
+        if self._errand is None:
+            return False
+        view = self._errand.view()
+        if view.outcome.over:
+            self._errand = None
+            if isinstance(view.error, UserError) and view.outcome is Outcome.FAILED:
+                self._lose(view.error)
+        return not view.outcome.over
 
     def _take_text(self) -> None:
         stream, job = self._stream, self._answering
@@ -259,7 +286,7 @@ class Control:
 
 def _words(reply: Reply) -> str:
     """The small line below an answer."""
-    parts = [f"{grouped(reply.tokens)} tokens in {clock(reply.wall_s)}"]
+    parts = [f"{grouped(reply.tokens)} tokens in {lasted(reply.wall_s)}"]
     if reply.wall_decode_rate is not None:
         parts.append(f"{token_rate(reply.wall_decode_rate)} tok/s here")
     if reply.decode_rate is not None:

@@ -76,16 +76,31 @@ class JobView:
     stages: tuple[Stage, ...]
     error: Exception | None
     elapsed: float
+    expected: tuple[str, ...] = ()  # stages that most likely come, in order
+
+    @property
+    def ahead(self) -> tuple[str, ...]:
+        """Expected stages that have not begun; those that were passed over count as done."""
+        begun = [stage.name for stage in self.stages]
+        last = max((self.expected.index(name) for name in begun if name in self.expected), default=-1)
+        return () if self.outcome.over else self.expected[last + 1 :]
 
 
 class Job:
     """Runs `work` on a thread of its own. `work` is given a progress callback that raises StoppedError once stopped."""
 
-    def __init__(self, title: str, work: Callable[[Job], None], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        title: str,
+        work: Callable[[Job], None],
+        *,
+        expected: tuple[str, ...] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._began = clock()
-        self._view = JobView(title, Outcome.RUNNING, (), None, 0.0)
+        self._view = JobView(title, Outcome.RUNNING, (), None, 0.0, expected)
         self._thread = threading.Thread(target=self._run, args=(work,), name="maxconsole-job", daemon=True)
         self._thread.start()
 

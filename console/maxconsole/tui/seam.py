@@ -165,6 +165,10 @@ class Session(Protocol):
         """Goes back to the state after the first `questions` questions and their answers."""
         ...
 
+    def verify(self, progress: Progress) -> str:
+        """Has the board compare its memory with what was flashed; says what was compared. Raises on a difference."""
+        ...
+
     def record(self) -> Recording:
         """Begins to write everything that arrives to a new file."""
         ...

@@ -18,6 +18,9 @@ LIGHT: Final = "maxconsole-light"
 SAFE: Final = "maxconsole-safe"
 MONOCHROME: Final = "maxconsole-mono"
 
+#: Where there are colors, these need no style; the monochrome theme tells them by theirs.
+_STYLES: Final = {"quiet-style": "none", "badge-style": "bold"}
+
 _ANSI_DEFAULT: Final = {
     "block-cursor-foreground": "ansi_default",
     "block-cursor-background": "ansi_default",
@@ -56,7 +59,7 @@ THEMES: Final = (
         background="#12161c",
         surface="#161b22",
         panel="#1f2630",
-        variables={"sink": "#e6b455", "past": "#5b6b7d", "track": "#3a4552", "rule": "#3a4552"},
+        variables={"sink": "#e6b455", "past": "#5b6b7d", "track": "#3a4552", "rule": "#3a4552", **_STYLES},
     ),
     Theme(
         name=LIGHT,
@@ -71,7 +74,7 @@ THEMES: Final = (
         surface="#f3f3ef",
         panel="#e6e7e2",
         dark=False,
-        variables={"sink": "#8a5a00", "past": "#9aa5b1", "track": "#c4cad0", "rule": "#b8bfc6"},
+        variables={"sink": "#8a5a00", "past": "#9aa5b1", "track": "#c4cad0", "rule": "#b8bfc6", **_STYLES},
     ),
     Theme(
         name=SAFE,
@@ -85,7 +88,7 @@ THEMES: Final = (
         background="#101214",
         surface="#15181b",
         panel="#22272c",
-        variables={"sink": "#e69f00", "past": "#7a7f85", "track": "#44494f", "rule": "#44494f"},
+        variables={"sink": "#e69f00", "past": "#7a7f85", "track": "#44494f", "rule": "#44494f", **_STYLES},
     ),
     Theme(
         name=MONOCHROME,
@@ -107,6 +110,8 @@ THEMES: Final = (
             "past": "ansi_default",
             "track": "ansi_default",
             "rule": "ansi_default",
+            "quiet-style": "dim",
+            "badge-style": "bold reverse",
         },
     ),
 )

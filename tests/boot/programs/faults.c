@@ -109,6 +109,7 @@ NOINLINE void misbehave(unsigned number) {
         fault_sink_add(broken_sink);
         panic("the sink after this one faults");
     }
+    __asm__ volatile(""); // no tail call: this function is to be found in the backtrace
 }
 
 NOINLINE void middle(unsigned number) {

@@ -99,6 +99,13 @@ def clock(seconds: float | None) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def lasted(seconds: float | None) -> str:
+    """A duration with tenths while they matter: `2.1 s`, `1:42` from a minute on."""
+    if seconds is not None and 0 <= seconds < 60:
+        return f"{seconds:.1f} s"
+    return clock(seconds)
+
+
 def time_of_cycles(cycles: float | None, hertz: int | None) -> str:
     """What `cycles` last at `hertz`, in eight cells: ` 1.23 ms`."""
     if cycles is None or not hertz:

@@ -50,7 +50,7 @@ class RingPane(Pane):
         if figures is None:
             return [line(Span(" no model is loaded", Ink.DIM))]
         room = cells - 2
-        drawn = [_pointers(figures, room), *_bands(figures, room, 2 if rows >= 9 else 1), _axis(figures, room)]
+        drawn = [_pointers(figures, room), *_bands(figures, room, 2 if rows >= 8 else 1), _axis(figures, room)]
         drawn += _table(figures, cells, rows - len(drawn))
         if rows > len(drawn):
             drawn.append(_legend())

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from maxconsole.errors import UserError
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.drawing.units import binary, si
 from maxconsole.tui.screens.dialog import Dialog, DialogKeys
-from maxconsole.tui.seam import BoardCard
+from maxconsole.tui.seam import BoardCard, Workbench
 from maxconsole.tui.widgets.details import Details
 from maxconsole.tui.widgets.menu import Menu
 from maxconsole.tui.widgets.rule import Rule
@@ -20,24 +22,39 @@ from maxconsole.tui.widgets.rule import Rule
 class BoardPicker(Dialog[str]):
     """Gives the name of the board that the user takes."""
 
-    def __init__(self, cards: Sequence[BoardCard], current: str) -> None:
+    def __init__(self, workbench: Workbench, current: str) -> None:
         super().__init__()
-        self._cards = cards
+        self._workbench = workbench
         self._current = current
+        self._cards: Sequence[BoardCard] = ()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Rule("", "Choose a board")
-            yield Menu("no board profile was found")
+            yield Menu("reading board profiles …")
             yield Details()
             yield DialogKeys(("↑↓", "move"), ("Enter", "take it"), ("Esc", "back"))
 
     def on_mount(self) -> None:
-        names = [card.name for card in self._cards]
-        cursor = names.index(self._current) if self._current in names else 0
         self.query_one(Rule).say(lit=True)
-        self.query_one(Menu).show(_HEAD, [_entry(card, card.name == self._current) for card in self._cards], cursor)
+        self.query_one(Menu).show(_HEAD, ())
         self.query_one(Menu).focus()
+        self._read()
+
+    @work(thread=True)
+    def _read(self) -> None:
+        try:
+            cards = self._workbench.boards()
+        except UserError as error:
+            self.app.call_from_thread(self.notify, str(error), title="no boards", severity="error", markup=False)
+            return
+        self.app.call_from_thread(self._show, cards)
+
+    def _show(self, cards: Sequence[BoardCard]) -> None:
+        self._cards = cards
+        names = [card.name for card in cards]
+        cursor = names.index(self._current) if self._current in names else 0
+        self.query_one(Menu).show(_HEAD, [_entry(card, card.name == self._current) for card in cards], cursor)
         self._tell(cursor)
 
     def on_menu_moved(self, event: Menu.Moved) -> None:
@@ -46,7 +63,7 @@ class BoardPicker(Dialog[str]):
     def on_menu_chosen(self, event: Menu.Chosen) -> None:
         card = self._cards[event.index]
         if card.obstacle:
-            self.notify(card.obstacle, title=f"{card.name} cannot be used yet", severity="warning")
+            self.notify(card.obstacle, title=f"{card.name} cannot be used now", severity="warning", markup=False)
         else:
             self.dismiss(card.name)
 
@@ -65,4 +82,4 @@ def _entry(card: BoardCard, current: bool) -> Line:
     text = f"{card.name:<20}{card.kind:<10}{card.cores:>5}{clock:>9}{binary(card.ram_bytes):>10}   "
     if card.obstacle:
         return line(text, Span("▲ not now", Ink.WARN))
-    return line(text, Span("● in use here" if current else "● free", Ink.GOOD))
+    return line(text, Span("● chosen" if current else "● free", Ink.GOOD))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from textual.screen import Screen
 
-from maxconsole.errors import UserError
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
@@ -98,12 +97,7 @@ class Doings(Screen[None]):
                 self.control.choice = replace(self.control.choice, board=name)
                 self._offer_start()
 
-        try:
-            cards = self.control.workbench.boards()
-        except UserError as error:
-            self.control.tell(error)
-            return
-        self.app.push_screen(BoardPicker(cards, self.control.choice.board), taken)
+        self.app.push_screen(BoardPicker(self.control.workbench, self.control.choice.board), taken)
 
     def do_model_pick(self) -> None:
         def taken(card: ModelCard | None) -> None:
@@ -134,12 +128,19 @@ class Doings(Screen[None]):
 
     do_board_restart = do_board_start
 
+    def do_board_verify(self) -> None:
+        job = self.control.verify()
+        if job is not None:
+            self.app.push_screen(JobScreen(job), lambda _done: self.do_pane_prompt())
+
     def do_board_release(self) -> None:
         self.control.release()
 
     def _offer_start(self) -> None:
         verb = "restart" if self.control.session else "start"
-        self.notify(f"F5 {verb}s with {self.control.model_name} on {self.control.choice.board}.", timeout=4)
+        self.notify(
+            f"F5 {verb}s with {self.control.model_name} on {self.control.choice.board}.", timeout=4, markup=False
+        )
 
     # Panes ------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -13,7 +14,7 @@ from textual.containers import Vertical
 from maxconsole.tui.drawing.bars import bar
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.drawing.troubles import describe
-from maxconsole.tui.drawing.units import clock
+from maxconsole.tui.drawing.units import lasted
 from maxconsole.tui.job import Job, JobView, Outcome, Stage
 from maxconsole.tui.screens.dialog import Dialog, DialogKeys
 from maxconsole.tui.widgets.inked import Inked
@@ -32,6 +33,7 @@ _NAMES = {
     "build": "build",
     "flash": "flash",
     "boot": "boot",
+    "verify": "verify",
 }
 
 
@@ -65,7 +67,7 @@ class Troubles(Scroller):
         self._lines = describe(error, max(20, self.size.width - 2))
         self.changed()
 
-    def on_resize(self) -> None:
+    def on_resize(self, _event: events.Resize) -> None:
         if self._error is not None:
             self.show(self._error)
 
@@ -91,7 +93,7 @@ class JobScreen(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Rule("", "Starting")
+            yield Rule("", "At work")
             yield StageList()
             yield Troubles()
             yield DialogKeys(("Esc", "stop"))
@@ -114,7 +116,7 @@ class JobScreen(Dialog[bool]):
             self.dismiss(True)
             return
         rule = self.query_one(Rule)
-        rule.say(note=line(Span(view.title, Ink.DIM)), headline=line(clock(view.elapsed)), lit=True)
+        rule.say(note=line(Span(view.title, Ink.DIM)), headline=line(lasted(view.elapsed)), lit=True)
         self.query_one(StageList).show(view)
         if view.outcome.over and (self._shown is None or not self._shown.outcome.over):
             self._end(view)
@@ -137,6 +139,7 @@ def stage_lines(view: JobView, cells: int) -> list[Line]:
         drawn.append(_stage_line(stage, view, cells, last=last))
         if last and stage.detail and stage.ended is None:
             drawn.append(line(Span(f"   {stage.detail}", Ink.DIM)))
+    drawn += [line(Span(f" · {_NAMES.get(name, name)}", Ink.DIM)) for name in view.ahead]
     if view.outcome is Outcome.STOPPING:
         drawn += [(), line(Span(" ◑ stopping …", Ink.WARN))]
     elif view.outcome is Outcome.STOPPED:
@@ -157,10 +160,10 @@ def _stage_line(stage: Stage, view: JobView, cells: int, *, last: bool) -> Line:
     share = stage.share
     room = max(8, cells - 3 - _NAME_CELLS - 4 - 8 - _TIMES_CELLS)
     percent = "" if share is None else f"{share * 100:.0f} %"
-    times = f"  {clock(stage.elapsed(view.elapsed))}"
+    times = f"  {lasted(stage.elapsed(view.elapsed))}"
     left = stage.remaining(view.elapsed)
     if left is not None:
-        times += f", {clock(left)} to go"
+        times += f", {lasted(left)} to go"
     elif stage.ended is None and not view.outcome.over and not stage.total:
         times += ", length unknown"
     return (mark, name, *bar(share or 0.0, room), Span(f"{percent:>7}"), Span(times, Ink.DIM))

@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from maxconsole.tui.actions import Action, Situation, Where, bindings, on_key
 from maxconsole.tui.drawing.ink import Ink, Span, line
+from maxconsole.tui.guide import guide
 from maxconsole.tui.layout import Arrangement, arrangement, pane_rows
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
@@ -49,6 +50,7 @@ class MainScreen(Doings, Screen[None]):
         self._meter = meter or StandingMeter()
         self._arrangement = Arrangement.STACKED
         self._snapshot: Snapshot | None = None
+        self._ready = False  # keys may come before the widgets are there
 
     def compose(self) -> ComposeResult:
         yield StatusBar()
@@ -66,6 +68,7 @@ class MainScreen(Doings, Screen[None]):
         yield Keys()
 
     def on_mount(self) -> None:
+        self._ready = True
         self.set_interval(_PERIOD, self.look)
         self.place()
         self.look()
@@ -103,7 +106,7 @@ class MainScreen(Doings, Screen[None]):
 
     def action_perform(self, where: str, key: str) -> None:
         """What `key` means in `where` now; a key that means nothing goes on to the widget."""
-        action = on_key(Where(where), key, self.situation)
+        action = on_key(Where(where), key, self.situation) if self._ready else None
         if action is None:
             raise SkipAction
         self.perform(action)
@@ -130,7 +133,9 @@ class MainScreen(Doings, Screen[None]):
             elif pane.snapshot is not None:
                 pane.clear()
         self.query_one(StatusBar).show(self._meter.read(control, self._snapshot))
-        self.query_one(Transcript).update_chat(edited=self.edited)
+        transcript = self.query_one(Transcript)
+        transcript.update_chat(edited=self.edited)
+        transcript.guide(guide(control))
         self.query_one(Keys).show(self.situation)
         self._draw_rules()
 
@@ -162,7 +167,7 @@ class MainScreen(Doings, Screen[None]):
     def place(self) -> None:
         """Gives each part its place for the size of the terminal."""
         cells, rows = self.size
-        if not cells:
+        if not cells or not self._ready:
             return
         self._arrangement = arrangement(cells, rows)
         self.set_class(self._arrangement is Arrangement.TILED and not self.zoomed, Arrangement.TILED)

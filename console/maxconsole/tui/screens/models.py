@@ -55,9 +55,12 @@ class ModelPicker(Dialog[ModelCard]):
         try:
             cards = list(get())
         except UserError as error:
-            self.app.call_from_thread(self.notify, str(error), title="this is no usable model", severity="error")
+            self.app.call_from_thread(self._refuse, error)
             return
         self.app.call_from_thread(self._add, cards)
+
+    def _refuse(self, error: UserError) -> None:
+        self.notify(str(error), title="this is no usable model", severity="error", markup=False)
 
     def _add(self, cards: list[ModelCard]) -> None:
         known = {card.path for card in cards}
@@ -84,7 +87,7 @@ class ModelPicker(Dialog[ModelCard]):
         if card.fits:
             self.dismiss(card)
         else:
-            self.notify(card.verdict, title=f"{card.name} cannot be used here", severity="warning")
+            self.notify(card.verdict, title=f"{card.name} cannot be used here", severity="warning", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         path = event.value.strip()

@@ -10,13 +10,14 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import Checkbox, Input, Label, Static
+from textual.widgets import Input, Label, Static
 
 from maxconsole.errors import UserError
 from maxconsole.tui.drawing.ink import Ink, Span, line
 from maxconsole.tui.screens.dialog import Dialog, DialogKeys
 from maxconsole.tui.seam import Choice, Generating
 from maxconsole.tui.widgets.rule import Rule
+from maxconsole.tui.widgets.toggle import Toggle
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +32,20 @@ class Field:
 
 
 _GENERATING: Final = (
-    Field("temperature", "temperature", float, "0 always takes the likeliest token; higher is more varied"),
-    Field("top_k", "top-k", int, "choose among this many tokens; 0: as many as the firmware holds"),
-    Field("top_p", "top-p", float, "of these, the likeliest that together reach this share"),
-    Field("repeat_penalty", "repeat penalty", float, "makes tokens less likely that were just used; 1: off"),
-    Field("repeat_window", "repeat window", int, "how many of the latest tokens count as just used"),
-    Field("seed", "seed", int, "the same seed gives the same answer; empty: a new one each time", optional=True),
+    Field("temperature", "temperature", float, "0: the likeliest token; higher: more varied"),
+    Field("top_k", "top-k", int, "of so many tokens; 0: as many as it can"),
+    Field("top_p", "top-p", float, "of these, the likeliest with this share"),
+    Field("repeat_penalty", "repeat penalty", float, "against tokens just used; 1: off"),
+    Field("repeat_window", "repeat window", int, "so many latest tokens count as just used"),
+    Field("seed", "seed", int, "same seed, same answer; empty: a new one", optional=True),
     Field("max_new", "longest answer", int, "tokens after which an answer is cut"),
     Field("system", "system prompt", str, "empty: what the model's template says by itself"),
 )
 _CHOICE: Final = (
-    Field("context", "context", int, "tokens that a query can see; longer talks keep the first four and the latest"),
-    Field("batch", "prefill batch", int, "prompt tokens that are computed together"),
+    Field("context", "context", int, "tokens that a query can see"),
+    Field("batch", "prefill batch", int, "prompt tokens computed together"),
 )
+_TIMING: Final = ("timed", "fast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +75,16 @@ class SettingsDialog(Dialog[Settings]):
         with Vertical(classes="dialog"):
             yield Rule("", "Settings")
             with VerticalScroll(can_focus=False):
-                yield Label("Answers", classes="heading")
+                yield Label("Answers", classes="heading -first")
                 for field in _GENERATING:
                     yield _row(field, getattr(self._generating, field.name))
                 yield Label("Board (count from the next start)", classes="heading")
                 for field in _CHOICE:
                     yield _row(field, getattr(self._choice, field.name))
                 with Horizontal(classes="field"):
-                    yield Label("fast mode", classes="label")
-                    yield Checkbox("", self._choice.fast, compact=True, id="fast")
-                    yield Label("virtual boards: count only; several times faster, but no cycles", classes="about")
+                    yield Label("virtual board", classes="label")
+                    yield Toggle(_TIMING, int(self._choice.fast), id="fast")
+                    yield Label("fast: counts only, no cycles, quicker", classes="about")
             yield Static("", id="complaint", markup=False)
             yield DialogKeys(("↑↓ Tab", "move"), ("Enter", "save"), ("Esc", "leave as it was"))
 
@@ -98,7 +100,7 @@ class SettingsDialog(Dialog[Settings]):
         try:
             generating = replace(self._generating, **self._values(_GENERATING))  # type: ignore[arg-type]
             choice = replace(self._choice, **self._values(_CHOICE))  # type: ignore[arg-type]
-            choice = replace(choice, fast=self.query_one("#fast", Checkbox).value)
+            choice = replace(choice, fast=bool(self.query_one("#fast", Toggle).index))
             self._check(choice, generating)
         except UserError as error:
             self.query_one("#complaint", Static).update(f"▲ {error.what}. {error.hint}")
@@ -123,9 +125,10 @@ class SettingsDialog(Dialog[Settings]):
 
 def _row(field: Field, value: object) -> Horizontal:
     text = "" if value is None else str(value)
+    wide = field.parse is str
     return Horizontal(
         Label(field.label, classes="label"),
-        Input(text, id=field.name, compact=True, select_on_focus=True),
-        Label(field.help, classes="about"),
+        Input(text, id=field.name, compact=True, select_on_focus=True, placeholder=field.help if wide else ""),
+        *(() if wide else (Label(field.help, classes="about"),)),
         classes="field",
     )

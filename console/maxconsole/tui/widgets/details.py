@@ -25,7 +25,7 @@ class Details(Inked):
         self.redraw()
 
     def lines(self, cells: int, rows: int) -> Sequence[Line]:
-        drawn: list[Line] = [line(Span(f"  {self._heading}", Ink.TITLE))]
+        drawn: list[Line] = [(), line(Span(f"  {self._heading}", Ink.TITLE))]
         for label, text in self._facts:
             rows_of_text = [row for part in text.split("\n") for row in wrap(part, cells - _LABEL - 3)]
             for index, row in enumerate(rows_of_text):

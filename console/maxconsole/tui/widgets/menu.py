@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
 
 from maxconsole.tui.drawing.ink import Ink, Line, Span, fit, line, width
@@ -52,7 +53,13 @@ class Menu(Inked, can_focus=True):
         """Draws `entries` below `head`."""
         self._head, self._entries = head, entries
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(entries) - 1))
+        self.refresh(layout=True)
         self.redraw()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The head and all entries."""
+        del container, viewport, width
+        return 1 + max(1, len(self._entries))
 
     def lines(self, cells: int, rows: int) -> Sequence[Line]:
         if not self._entries:

@@ -33,7 +33,14 @@ class Prompt(TextArea):
         reason: str
 
     def __init__(self, history: Sequence[str], *, id: str | None = None) -> None:  # noqa: A002  Textual's name
-        super().__init__(id=id, soft_wrap=True, show_line_numbers=False, compact=True, highlight_cursor_line=False)
+        super().__init__(
+            id=id,
+            placeholder="ask, then Enter",
+            soft_wrap=True,
+            show_line_numbers=False,
+            compact=True,
+            highlight_cursor_line=False,
+        )
         self._history = history
         self._back = 0
         self._draft = ""

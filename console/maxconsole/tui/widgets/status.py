@@ -12,7 +12,6 @@ from maxconsole.tui.drawing.units import data_rate, grouped, token_rate
 from maxconsole.tui.state import State
 from maxconsole.tui.widgets.inked import Inked
 
-
 _MODEL: Final = 3
 
 

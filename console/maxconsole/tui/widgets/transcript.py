@@ -31,6 +31,13 @@ class Transcript(Scroller):
         self._drawn: list[tuple[int, int, int]] = []  # for each turn: its identity, its version, its first line
         self._cells = 0
         self._edited: int | None = None
+        self._guide: list[Line] = []
+
+    def guide(self, lines: list[Line]) -> None:
+        """What stands here while nothing has been said."""
+        if lines != self._guide:
+            self._guide = lines
+            self.changed()
 
     def update_chat(self, *, edited: int | None = None) -> None:
         """Brings the lines up to date. `edited` is the turn that is being edited: it and what follows are dimmed."""
@@ -59,10 +66,10 @@ class Transcript(Scroller):
         self.changed()
 
     def line_count(self) -> int:
-        return len(self._lines)
+        return len(self._lines or self._guide)
 
     def line(self, y: int) -> Line:
-        return self._lines[y]
+        return (self._lines or self._guide)[y]
 
 
 def draw_turn(turn: Turn, cells: int, *, faded: bool = False) -> list[Line]:

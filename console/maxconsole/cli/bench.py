@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`maxconsole bench`: how fast and how exact the firmware is, measured on the ELF that ships."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from maxconsole.boards import DEFAULT_BOARD
+from maxconsole.boards.planner import DEFAULT_BATCH
+from maxconsole.cli import options, style
+from maxconsole.cli.progress import reporter
+from maxconsole.cli.shell import print_json, print_lines
+from maxconsole.errors import UserError
+from maxconsole.session.session import Session
+from maxconsole.session.setup import Setup
+from maxconsole.session.speed import WORKLOADS, SpeedResult, Workload, measure
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Measure accuracy and speed of the firmware as it ships."
+)
+_CONTEXT = 1024
+
+
+@app.command(
+    epilog="Examples: maxconsole bench speed; maxconsole bench speed --workload code --runs 3;"
+    " maxconsole bench speed --prompt-tokens 64 --new-tokens 8 --json"
+)
+def speed(
+    *,
+    model: options.Model = None,
+    board: options.Board = DEFAULT_BOARD,
+    context: options.Context = _CONTEXT,
+    batch: options.Batch = DEFAULT_BATCH,
+    workload: Annotated[
+        list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
+    ] = None,
+    prompt_tokens: Annotated[int | None, typer.Option(min=1, help="A workload of your own.")] = None,
+    new_tokens: Annotated[int, typer.Option(min=1, help="Its answer.")] = 16,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each; a virtual board repeats itself exactly.")] = 1,
+    as_json: options.Json = False,
+) -> None:
+    """Measure prefill and decode. The answers always have their full length, whatever the model says."""
+    chosen = _workloads(workload, prompt_tokens, new_tokens)
+    setup = Setup(board=board, model=model, context=context, batch=batch)
+    with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
+        results = [measure(session, one, runs, progress) for one in chosen]
+    if as_json:
+        print_json([result.to_json() for result in results])
+    else:
+        print_lines(_speed_lines(results))
+
+
+def _workloads(names: list[str] | None, prompt_tokens: int | None, new_tokens: int) -> list[Workload]:
+    if prompt_tokens is not None:
+        return [Workload("own", prompt_tokens, new_tokens)]
+    known = {one.name: one for one in WORKLOADS}
+    for name in names or ():
+        if name not in known:
+            raise UserError(f"there is no workload {name!r}", hint=f"there are {', '.join(known)}")
+    return [known[name] for name in names or known]
+
+
+def _speed_lines(results: list[SpeedResult]) -> list[str]:
+    rows = [
+        (
+            result.workload.name,
+            f"{result.workload.prompt_tokens}+{result.workload.new_tokens}",
+            str(len(result.answers)),
+            style.fixed(result.prefill_rate, 1),
+            style.fixed(result.decode_rate, 1),
+            style.fixed(result.wall_prefill_rate, 1),
+            style.fixed(result.wall_decode_rate, 1),
+            "yes" if result.repeatable else "no",
+        )
+        for result in results
+    ]
+    header = ("workload", "tokens", "runs", "prefill/s", "decode/s", "host prefill/s", "host decode/s", "identical")
+    return [*style.table(header, rows), "", f"{results[0].answers[0].badge}; tokens per second"]

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The logits after each token of a prompt, read out of the board's memory while it waits."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from maxconsole.errors import BoardError
+from maxconsole.link.transport import MemoryAccess
+from maxconsole.schema import wire
+from maxconsole.session.generation import Board, Request, send_prompt
+
+_SLICE = 0.1
+
+
+def prompt_logits(
+    board: Board, memory: MemoryAccess, request: Request
+) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+    """(position, logits[vocabulary]) for every token of the request's prompt.
+
+    The board computes the next one when it is asked for. Leaving early cancels. Raises RefusedError, BoardError.
+    """
+    send_prompt(board.link, request)
+    pending = board.link.send(request.generate())
+    ended = False
+    try:
+        while not ended:
+            pending.wait(0)
+            news = board.link.receive(_SLICE)
+            if isinstance(news, wire.Fault):
+                ended = True
+                raise board.fault(news)
+            if isinstance(news, wire.Logits) and news.request == request.number:
+                data = memory.read(news.address, 4 * news.count)
+                yield news.position, np.frombuffer(data, "<f4")
+                board.link.request(wire.LogitsNext(request=request.number))
+            elif isinstance(news, wire.Done) and news.request == request.number:
+                ended = True
+            elif news is None:
+                board.watch("logits")
+    finally:
+        if not ended:
+            with contextlib.suppress(BoardError):  # the error that brought us here is the one that matters
+                board.link.send(wire.Cancel(request=request.number))

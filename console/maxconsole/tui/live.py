@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An open board with the conversation that is held on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maxconsole.errors import BoardError, UserError
+from maxconsole.link.client import RefusedError
+from maxconsole.link.text import printable
+from maxconsole.schema import wire
+from maxconsole.session.results import Answer
+from maxconsole.session.sampling import Sampling
+from maxconsole.session.session import Session as BoardSession
+from maxconsole.session.verify import verify
+from maxconsole.tui.claim import Claim
+from maxconsole.tui.seam import Generating, Identity, Player, Progress, Recording, Reply
+
+if TYPE_CHECKING:
+    from maxconsole.models.chat import Conversation
+    from maxconsole.telemetry.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    question: str
+    tokens: tuple[int, ...]
+
+
+class LiveSession:
+    """See maxconsole.tui.seam.Session."""
+
+    def __init__(self, session: BoardSession, claim: Claim) -> None:
+        self._session = session
+        self._claim = claim
+        self._said: list[_Exchange] = []
+        self._conversation: Conversation | None = None
+        self._system = ""
+        self._answer: Answer | None = None
+        prepared = session.prepared
+        self._identity = Identity(
+            board=prepared.board.name,
+            model=printable(prepared.model.file.path.stem),
+            carrier=prepared.board.link.transport.upper(),
+            badge=_badge(session),
+        )
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    @property
+    def player(self) -> Player | None:
+        return None
+
+    def snapshot(self) -> Snapshot:
+        return self._session.snapshot()
+
+    def check(self) -> None:
+        """Raises BoardError once the link or the firmware has failed while nobody asks."""
+        if isinstance(self._session.link.receive(0), wire.Fault):
+            raise BoardError("the firmware has stopped with an exception", hint="see the log; F5 starts anew")
+
+    def ask(self, question: str, generating: Generating, progress: Progress) -> Iterator[str]:
+        conversation = self._talk(generating.system)
+        try:
+            turn = conversation.ask(question)
+            generation = self._session.ask(turn.prompt, sampling_of(generating), generating.max_new, progress)
+            yield from generation
+        except RefusedError as error:  # the board is well, and did not want this
+            raise UserError(error.what, hint=error.hint) from error
+        self._answer = generation.answer
+        conversation.answered(self._answer.tokens)
+        self._said.append(_Exchange(question, self._answer.tokens))
+
+    @property
+    def reply(self) -> Reply:
+        answer = self._answer
+        if answer is None:
+            raise RuntimeError("nothing has been asked")
+        timed = self._session.badge.timed
+        return Reply(
+            reason=answer.reason,
+            tokens=len(answer.tokens),
+            prompt_tokens=answer.prompt_tokens,
+            cached_tokens=answer.cached_tokens,
+            wall_s=answer.wall.total,
+            prefill_rate=answer.prefill_rate if timed else None,
+            decode_rate=answer.decode_rate if timed else None,
+            wall_decode_rate=answer.wall_decode_rate,
+        )
+
+    def cancel(self) -> None:
+        self._session.cancel()
+
+    def keep(self, questions: int) -> None:
+        """Builds the conversation up to there anew; the board keeps what is common, and drops the rest when asked."""
+        del self._said[questions:]
+        self._conversation = None
+        if not self._said:
+            self._session.reset()
+
+    def verify(self, progress: Progress) -> str:
+        regions = verify(self._session.link, self._session.prepared, progress)
+        return ", ".join(f"{one.name} {one.size_bytes} bytes, CRC {one.crc32:08x}" for one in regions)
+
+    def record(self) -> Recording:
+        raise UserError("recording is not possible on this board", hint="use `maxconsole record`")
+
+    def close(self) -> None:
+        try:
+            self._session.close()
+        finally:
+            self._claim.release()
+
+    def _talk(self, system: str) -> Conversation:
+        """The conversation so far; another system prompt begins it anew with the same exchanges."""
+        if self._conversation is None or system != self._system:
+            conversation = self._session.prepared.model.conversation(system or None)
+            for one in self._said:
+                conversation.ask(one.question)
+                conversation.answered(one.tokens)
+            self._conversation, self._system = conversation, system
+        return self._conversation
+
+
+def sampling_of(generating: Generating) -> Sampling:
+    """Raises UserError for values that the firmware would refuse."""
+    return Sampling(
+        temperature=generating.temperature,
+        top_k=generating.top_k,
+        top_p=generating.top_p,
+        repeat_penalty=generating.repeat_penalty,
+        repeat_window=generating.repeat_window,
+        seed=generating.seed,
+    )
+
+
+def _badge(session: BoardSession) -> str:
+    """MODELLED with the timing model's version, COUNTED in fast mode, MEASURED on silicon."""
+    badge = session.badge
+    if not badge.modelled:
+        return "MEASURED"
+    version = "" if badge.model_version is None else f" v{badge.model_version}"
+    return f"{'MODELLED' if badge.timed else 'COUNTED'}{version}"

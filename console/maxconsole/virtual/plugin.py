@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the timing plug-in is told, and what it reports. (Its own side: firmware/virtual/options.c and report.c.)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from maxconsole.boards import Board, MemoryRange
+from maxconsole.boards.profile import Cache
+from maxconsole.errors import BoardError, UserError
+
+CORES_MAX = 4
+_OUTSTANDING_MISSES = 20  # lines in flight where the profile names no number: assumed
+_EVENTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """What the model could not follow. All of it is zero or empty for code that it knows completely."""
+
+    model_version: int
+    qemu_api: int
+    undecoded_sites: int
+    undecoded_executed: int
+    unresolved_prefetch_sites: int
+    addresses_verified: int
+    addresses_mismatched: int
+    unknown_events: tuple[int, ...] = ()
+    undecoded: tuple[str, ...] = ()  # "0x........ at 0x...": opcode and address, the first ones
+
+
+def plugin_arguments(
+    board: Board, *, ram_path: str, report: Path, parent: int, uncached: Sequence[MemoryRange] = (), verify: bool = False
+) -> dict[str, str | list[str]]:
+    """The plug-in's arguments for `board`. A value that is a list stands for several arguments of that name.
+
+    Raises ProfileError for facts that the profile leaves unknown, UserError for boards that cannot be modeled.
+    """
+    virtual = board.virtual
+    if virtual is None:
+        raise UserError(f"{board.name} is not a virtual board")
+    hz = board.need("cpu.clock_hz", board.cpu.clock_hz)
+    bandwidth = board.need("dram.effective_bytes_per_s", board.dram.effective_bytes_per_s)
+    latency_ns = board.need("dram.latency_ns", board.dram.latency_ns)
+    caches = board.caches
+    arguments: dict[str, str | list[str]] = {
+        "ram": ram_path,
+        "ram_base": hex(virtual.ram_base),
+        "ram_bytes": hex(virtual.ram_bytes),
+        "device_page": hex(virtual.device_page),
+        "clock_hz": str(hz),
+        "l1d": _geometry(caches.l1d),
+        "l2": _geometry(caches.l2),
+        "dram_bytes_per_s": str(bandwidth),
+        "dram_latency_cycles": str(round(latency_ns * hz / 1e9)),
+        "outstanding_misses": str(caches.l1d.outstanding_misses or _OUTSTANDING_MISSES),
+        "events": ":".join(hex(event.number) for event in board.pmu.events[:_EVENTS]),
+        "uncached": [f"{hex(part.base)}:{hex(part.size_bytes)}" for part in uncached],
+        "report": str(report),
+        "parent": str(parent),
+        "verify": "on" if verify else "off",
+    }
+    if caches.l3 is not None:
+        arguments["l3"] = _geometry(caches.l3)
+    return arguments
+
+
+def _geometry(cache: Cache) -> str:
+    return f"{cache.size_bytes}:{cache.ways}:{cache.latency_cycles}"
+
+
+def plugin_option(library: Path, arguments: Mapping[str, str | list[str]]) -> str:
+    """The value of QEMU's -plugin option; commas in values are doubled, as its option syntax wants."""
+    parts = [str(library).replace(",", ",,")]
+    for key, value in arguments.items():
+        for one in [value] if isinstance(value, str) else value:
+            parts.append(f"{key}={one.replace(',', ',,')}")
+    return ",".join(parts)
+
+
+def read_report(path: Path) -> ModelReport:
+    """What the plug-in has written so far. Raises BoardError where it has written nothing sensible."""
+    numbers: dict[str, int] = {}
+    undecoded: list[str] = []
+    unknown: list[int] = []
+    try:
+        for line in path.read_text("ascii").splitlines():
+            key, _, value = line.partition(" ")
+            if key == "undecoded":
+                undecoded.append(value)
+            elif key == "unknown_event":
+                unknown.append(int(value, 0))
+            else:
+                numbers[key] = int(value, 0)
+        return ModelReport(
+            model_version=numbers["model_version"],
+            qemu_api=numbers["qemu_api"],
+            undecoded_sites=numbers["undecoded_sites"],
+            undecoded_executed=numbers["undecoded_executed"],
+            unresolved_prefetch_sites=numbers["unresolved_prefetch_sites"],
+            addresses_verified=numbers["addresses_verified"],
+            addresses_mismatched=numbers["addresses_mismatched"],
+            unknown_events=tuple(unknown),
+            undecoded=tuple(undecoded),
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise BoardError(f"the timing plug-in's report {path} cannot be read: {error}") from error

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the emulator and makes sure that it can be the board."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from maxconsole.errors import ToolMissing
+
+PROGRAM = "qemu-system-aarch64"
+OLDEST = (7, 2)  # the first release series with cortex-a76 and the plug-in interface as used here
+_INSTALL = "sudo apt install qemu-system-arm   (Debian 12, Ubuntu 23.04 or newer)"
+_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Qemu:
+    """An emulator that was asked and found fit."""
+
+    path: Path
+    version: str
+
+
+def find_qemu(cpu: str = "cortex-a76") -> Qemu:
+    """The emulator in `MAXCONSOLE_QEMU`, or else in PATH.
+
+    Raises ToolMissing where there is none, where it is older than 7.2, and where it lacks `cpu` or plug-ins.
+    """
+    override = os.environ.get("MAXCONSOLE_QEMU")
+    found = shutil.which(override or PROGRAM)
+    if found is None:
+        if override:
+            raise ToolMissing(f"MAXCONSOLE_QEMU names {override}, which is not a program", hint="unset it, or mend it")
+        raise ToolMissing(f"{PROGRAM} is not installed", hint=_INSTALL)
+    path = Path(found).resolve()
+    return _examine(path, path.stat().st_mtime_ns, cpu)
+
+
+@lru_cache(maxsize=8)
+def _examine(path: Path, _changed: int, cpu: str) -> Qemu:
+    told = _ask(path, "--version")
+    match = re.search(r"version (\d+)\.(\d+)(?:\.(\d+))?", told)
+    if match is None:
+        raise ToolMissing(f"{path} does not say which version it is: {told.strip()[:120]!r}", hint=_INSTALL)
+    version = ".".join(part for part in match.groups() if part is not None)
+    if (int(match[1]), int(match[2])) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise ToolMissing(f"{path} is version {version}; {oldest} or newer is needed", hint=_INSTALL)
+    if cpu not in _ask(path, "-machine", "virt", "-cpu", "help").split():
+        raise ToolMissing(f"{path} ({version}) does not emulate {cpu}", hint=_INSTALL)
+    if "-plugin" not in _ask(path, "--help"):
+        raise ToolMissing(f"{path} ({version}) was built without plug-ins", hint=f"install a distribution's build: {_INSTALL}")
+    return Qemu(path, version)
+
+
+def _ask(path: Path, *arguments: str) -> str:
+    try:
+        run = subprocess.run(
+            [path, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=_SECONDS, check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ToolMissing(f"{path} {' '.join(arguments)} gave no answer in {_SECONDS:.0f} s", hint=_INSTALL) from error
+    except OSError as error:
+        raise ToolMissing(f"{path} cannot be run: {error.strerror}", hint=_INSTALL) from error
+    if run.returncode:
+        last = (run.stderr.strip() or run.stdout.strip() or "no output").splitlines()[-1]
+        raise ToolMissing(f"{path} {' '.join(arguments)} failed: {last}", hint=_INSTALL)
+    return run.stdout

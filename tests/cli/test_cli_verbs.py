@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that need no board: help, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gguf_files import write_model
+from typer.testing import CliRunner
+
+from maxconsole.cli.app import VERBS, app
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAXCONSOLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("MAXCONSOLE_MODEL", raising=False)
+    monkeypatch.delenv("MAXCONSOLE_BOARD", raising=False)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    return str(write_model(tmp_path / "tiny.gguf"))
+
+
+def document(*arguments: str) -> Any:
+    done = runner.invoke(app, [*arguments, "--json"])
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "model info", "model pack", "model fetch-demo", "model list"])
+def test_every_verb_has_help_with_an_example(verb: str) -> None:
+    done = runner.invoke(app, [*verb.split(), "--help"])
+    assert done.exit_code == 0
+    if verb not in ("model", "bench"):
+        assert "xample" in done.stdout
+        assert "--json" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("no-such-verb",), 2),
+        (("boards", "--no-such-option"), 2),
+        (("boards", "no-such-board"), 1),
+        (("plan", "no-such-file.gguf"), 1),
+        (("plan", "--context", "many"), 2),
+        (("plan",), 1),
+        (("ask", "hello", "--chat", "--json"), 2),
+        (("ask", "hello", "--top-p", "7"), 2),
+        (("ask",), 1),
+    ],
+)
+def test_mistakes_have_a_message_and_an_exit_code(arguments: tuple[str, ...], code: int) -> None:
+    done = runner.invoke(app, arguments)
+    assert done.exit_code == code
+    assert done.stderr
+    assert done.stdout == ""
+
+
+def test_boards_as_json() -> None:
+    boards = document("boards")
+    assert {board["name"] for board in boards} >= {"aimax395-virtual", "rpi5-virtual"}
+    assert [board["name"] for board in boards if board["default"]] == ["aimax395-virtual"]
+    assert document("boards", "rpi5")["cpu"]["clock_hz"] == 2_400_000_000
+
+
+def test_a_board_in_full_tells_where_its_values_come_from() -> None:
+    text = runner.invoke(app, ["boards", "rpi5"]).stdout
+    assert "cpu.clock_hz" in text
+    assert "2.4 GHz" in text
+    assert "documented" in text
+
+
+def test_model_info_describes_the_file_and_its_image(model: str) -> None:
+    info = document("model", "info", model)
+    assert (info["name"], info["layers"], info["heads"]) == ("tiny test model", 2, 4)
+    assert 0 < sum(info["image"]["bytes_by_format"].values()) < info["image"]["bytes"]
+    assert info["tokenizer"]["chat_template"] is True
+    assert "tiny test model" in runner.invoke(app, ["model", "info", model]).stdout
+
+
+def test_model_pack_fills_the_cache_and_model_list_shows_it(model: str) -> None:
+    packed = document("model", "pack", model)
+    assert Path(packed["image"]).stat().st_size == packed["bytes"]
+    listed = document("model", "list")
+    assert [entry["kind"] for entry in listed] == ["image"]
+
+
+def test_plan_says_what_goes_where(model: str) -> None:
+    planned = document("plan", model, "--context", "128")
+    assert [pool["name"] for pool in planned["pools"]] == ["WEIGHT", "ACTIVATION", "KV_CACHE"]
+    text = runner.invoke(app, ["plan", model, "--context", "128"]).stdout
+    assert "longest context that fits is 512" in text
+
+
+def test_a_plan_that_does_not_fit_exits_with_5(model: str, tmp_path: Path) -> None:
+    small = tmp_path / "small.toml"
+    small.write_text(
+        'extends = "rpi5-virtual"\nname = "small"\n[memory]\ncarve_outs = []\n'
+        "ram = [{base = 0x8000_0000, size_bytes = 0xc0_0000}]\nreserved = []\n"
+        "[virtual]\ndevice_page = 0x7000_0000\n"
+    )
+    done = runner.invoke(app, ["plan", model, "--board", str(small)])
+    assert done.exit_code == 5, done.stderr
+    assert "does not fit small" in done.stderr
