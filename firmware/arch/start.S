@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry of the first core, at EL1 or EL2, caches and MMU in any state: becomes EL1 with a known SCTLR, clears memory that
-// C expects to be zero, maps memory, and calls main. Every other core that was let loose on this address parks.
+// Entry of the first core, at EL1 or EL2, caches and MMU in any state: becomes EL1 with a known SCTLR, clears memory
+// that C expects to be zero, maps memory, and calls main. Every other core let loose on this address parks.
 
 #include "arch/asm.h"
 #include "arch/early.h"

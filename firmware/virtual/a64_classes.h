@@ -11,9 +11,9 @@
 //   i     cycles of any integer pipe (S0, S1 or M); m: cycles of M (multi-cycle integer)
 //   b     cycles of the branch pipe
 //
-// Sources. SOG: Arm Cortex-A76 Software Optimization Guide v10.0 (PJDOC-466751330-7215), through its transcriptions.
-// MEAS: throughput measured on a Raspberry Pi 5 (A76 r4p1). N1: LLVM 19's scheduling model of the sibling core
-// Neoverse N1. ASSUMED: no source found; a guess on the side that costs more.
+// Sources. SOG: Arm Cortex-A76 Software Optimization Guide v10.0 (PJDOC-466751330-7215), through its
+// transcriptions. MEAS: throughput measured on a Raspberry Pi 5 (A76 r4p1). N1: LLVM 19's scheduling model of
+// the sibling core Neoverse N1. ASSUMED: no source found; a guess on the side that costs more.
 // clang-format off
 //    name             mops  v v0 v1   l  d   i  m  b
 CLASS(UNDECODED,          1, 0, 0, 0,  0, 0,  1, 0, 0) // counted and reported

@@ -92,14 +92,16 @@ struct a64_insn a64_decode(uint32_t word) {
         else if (table[r].destination == RD_SP || (table[r].destination == RD && rd != 31))
             insn.writes = UINT64_C(1) << rd;
         decode_sum(word, &insn);
-        insn.waits = (word & 0xffffffdf) == 0xd503205f; // WFE d503205f, WFI d503207f
+        insn.idles = word == 0xd503207f;
         break;
     }
     insn.cost = a64_class_cost[insn.class];
     return insn;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
 
 uint64_t a64_port_bound(const struct a64_cost *cost) {
     const uint64_t cycle = TICKS_PER_CYCLE;

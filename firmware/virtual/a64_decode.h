@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// What the timing model needs to know of one A64 instruction: what it occupies, which general registers it changes,
-// and which memory it touches.
+// What the timing model needs to know of one A64 instruction: what it occupies, which general registers it
+// changes, and which memory it touches.
 #pragma once
 
 #include <stdbool.h>
@@ -32,16 +32,16 @@ enum access_kind {
 };
 
 struct a64_access {
-    uint8_t kind;      // enum access_kind
-    uint8_t base;      // register, or A64_NO_REGISTER where only the address itself is known (see `literal`)
-    bool literal;      // address = that of the instruction + offset
-    bool indexed;      // base + another register: the address is not base + offset
-    uint8_t units;     // accesses as the PMU counts them
-    uint8_t reports;   // callbacks that QEMU makes for it, at least
-    uint16_t bytes;    // from the first to the last byte
-    int32_t offset;    // from base
-    bool writeback;    // base changes afterwards ...
-    bool moved_known;  // ... by `moved`; otherwise by an amount that is not known
+    uint8_t kind;     // enum access_kind
+    uint8_t base;     // register, or A64_NO_REGISTER where only the address itself is known (see `literal`)
+    bool literal;     // address = that of the instruction + offset
+    bool indexed;     // base + another register: the address is not base + offset
+    uint8_t units;    // accesses as the PMU counts them
+    uint8_t reports;  // callbacks that QEMU makes for it, at least
+    uint16_t bytes;   // from the first to the last byte
+    int32_t offset;   // from base
+    bool writeback;   // base changes afterwards ...
+    bool moved_known; // ... by `moved`; otherwise by an amount that is not known
     int32_t moved;
     bool may_be_doorbell; // a 4- or 8-byte store of a general register, not to the stack
 };
@@ -50,12 +50,13 @@ struct a64_insn {
     uint8_t class; // enum a64_class
     struct a64_cost cost;
     uint64_t writes; // bit n: register n
-    // Where sum_of is a register, `sum_to` = sum_of + addend; else, where `constant`, sum_to = (pc & page) + addend.
+    // Where sum_of is a register, `sum_to` = sum_of + addend; else, where `constant`, sum_to = (pc & page) +
+    // addend.
     uint8_t sum_to, sum_of;
     bool constant;
     uint64_t pc_mask;
     int64_t addend;
-    bool waits; // WFI or WFE
+    bool idles; // WFI. (WFE waits for other cores, in the middle of work.)
     struct a64_access access;
 };
 

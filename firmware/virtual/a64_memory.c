@@ -61,9 +61,10 @@ static bool structures(uint32_t word, struct a64_insn *insn) {
     access->base = FIELD(word, 9, 5);
     access->bytes = bytes;
     if (load)
-        set_class(insn, interleaved == 4 && !single ? A64_LOAD_LD4
-                        : interleaved > 1 || single ? A64_LOAD_LANE
-                                                    : A64_LOAD_VECTORS,
+        set_class(insn,
+                  interleaved == 4 && !single ? A64_LOAD_LD4
+                  : interleaved > 1 || single ? A64_LOAD_LANE
+                                              : A64_LOAD_VECTORS,
                   registers);
     else
         set_class(insn, interleaved > 1 || single ? A64_STORE_LANE : A64_STORE_V, registers);
@@ -176,7 +177,8 @@ static bool atomic(uint32_t word, struct a64_insn *insn) {
 static bool single(uint32_t word, struct a64_insn *insn) {
     struct a64_access *access = &insn->access;
     const unsigned size = FIELD(word, 31, 30), opc = FIELD(word, 23, 22), mode = FIELD(word, 11, 10);
-    const bool vector = FIELD(word, 26, 26), unsigned_offset = FIELD(word, 24, 24), bit21 = FIELD(word, 21, 21);
+    const bool vector = FIELD(word, 26, 26), unsigned_offset = FIELD(word, 24, 24),
+               bit21 = FIELD(word, 21, 21);
     if (!unsigned_offset && bit21 && mode != 2)
         return mode == 0 && atomic(word, insn);
     const bool wide = vector && opc & 2;

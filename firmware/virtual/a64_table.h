@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// A64 encodings (Armv8.2-A with dot product, fp16 and crypto: what a Cortex-A76 executes), loads and stores excepted:
-// those are decoded field by field in a64_memory.c. Source: Arm Architecture Reference Manual, chapter C4.
+// A64 encodings (Armv8.2-A with dot product, fp16 and crypto: what a Cortex-A76 executes), loads and stores
+// excepted: those are decoded field by field in a64_memory.c. Source: Arm Architecture Reference Manual,
+// chapter C4.
 //
 //   ROW(pattern, class, destination)
 //
-// Pattern: 32 characters, bit 31 first; 0 and 1 must match, anything else is free, '_' is layout. The first row that
-// matches wins, so special cases stand before the general row.
-// Destination: the general register that is written: NONE, RD (bits 4:0; 31 is XZR), RD_SP (31 is SP), LINK (X30).
+// Pattern: 32 characters, bit 31 first; 0 and 1 must match, anything else is free, '_' is layout. The first
+// row that matches wins, so special cases stand before the general row. Destination: the general register
+// that is written: NONE, RD (bits 4:0; 31 is XZR), RD_SP (31 is SP), LINK (X30).
 // clang-format off
 
 // Data processing, immediate

@@ -28,7 +28,12 @@ struct use {
     bool resolved;
 };
 
-enum { ABSOLUTE, FIRST_REGISTER, REGISTERS = 32, MAX_SYMBOLS = 1 + REGISTERS + (REGISTERS + 1) * BLOCK_INSNS };
+enum {
+    ABSOLUTE,
+    FIRST_REGISTER,
+    REGISTERS = 32,
+    MAX_SYMBOLS = 1 + REGISTERS + (REGISTERS + 1) * BLOCK_INSNS
+};
 
 /// Scratch of the block under construction. Translation is serialized by the caller.
 static struct {
@@ -51,7 +56,9 @@ static struct value fresh(bool from_load) {
     return (struct value){now.symbols++, 0};
 }
 
-static bool holds_loaded(unsigned reg) { return reg < 31 && now.symbol[now.reg[reg].symbol].from_load; }
+static bool holds_loaded(unsigned reg) {
+    return reg < 31 && now.symbol[now.reg[reg].symbol].from_load;
+}
 
 /// The address of `insn`'s access.
 static struct value address_of(const struct a64_insn *insn, unsigned index) {
@@ -117,8 +124,8 @@ static void follow(void) {
         segment->undecoded += insn->class == A64_UNDECODED;
         if (access->kind != ACCESS_NONE) {
             const struct value address = address_of(insn, i);
-            now.use[now.uses++] =
-                (struct use){access, i, now.segments, address.symbol, address.delta, address.symbol == ABSOLUTE};
+            now.use[now.uses++] = (struct use){
+                access, i, now.segments, address.symbol, address.delta, address.symbol == ABSOLUTE};
             if (access->kind == ACCESS_LOAD)
                 segment->loads += access->units;
             else
@@ -131,18 +138,20 @@ static void follow(void) {
         }
     }
     now.segments++;
-    // A register that is both an address and, at the end, loaded: each time around the loop waits for the last.
+    // A register that is both an address and, at the end, loaded: each time around the loop waits for the
+    // last.
     for (unsigned reg = 0; reg < REGISTERS; reg++)
         if (now.symbol[now.reg[reg].symbol].from_load)
             now.symbol[FIRST_REGISTER + reg].from_load = true;
 }
 
 static bool reports(const struct use *use) {
-    return use->access->kind == ACCESS_LOAD || use->access->kind == ACCESS_STORE || use->access->kind == ACCESS_ATOMIC;
+    return use->access->kind == ACCESS_LOAD || use->access->kind == ACCESS_STORE ||
+           use->access->kind == ACCESS_ATOMIC;
 }
 
-/// Chooses the anchors: for each symbol that a segment needs and no earlier one recorded, the access with the fewest
-/// callbacks. (A later segment's anchor would come too late for a doorbell in between.)
+/// Chooses the anchors: for each symbol that a segment needs and no earlier one recorded, the access with the
+/// fewest callbacks. (A later segment's anchor would come too late for a doorbell in between.)
 static void choose_anchors(void) {
     uint16_t slot_of[BLOCK_INSNS];
     now.slots = 1; // SLOT_ABSOLUTE
@@ -153,7 +162,8 @@ static void choose_anchors(void) {
         if (symbol->slot == SLOT_NONE) {
             const struct use *anchor = NULL;
             unsigned least = ~0u;
-            for (const struct use *other = use; other < now.use + now.uses && other->segment == use->segment; other++) {
+            for (const struct use *other = use; other < now.use + now.uses && other->segment == use->segment;
+                 other++) {
                 const unsigned cost = other->access->may_be_doorbell ? 0 : other->access->reports;
                 if (other->symbol == use->symbol && reports(other) && cost < least) {
                     anchor = other;
@@ -226,18 +236,17 @@ static void merge(void) {
                 const uint8_t kind = range_kind(use);
                 const uint32_t dirties = kind == ACCESS_STORE || kind == ACCESS_ZERO_LINE ? LINE_DIRTY : 0;
                 const bool prefetch = kind == ACCESS_PREFETCH_L1 || kind == ACCESS_PREFETCH_L2;
-                now.range[now.ranges++] =
-                    (struct range){.delta = delta,
-                                   .site = sites,
-                                   .slot = symbol->slot,
-                                   .bytes = use->access->bytes,
-                                   .units = use->access->units,
-                                   .insn = use->insn,
-                                   .kind = kind,
-                                   .dirties = dirties,
-                                   .compares = ~(uint32_t)(LINE_DIRTY ^ dirties),
-                                   .keeps = prefetch ? ~0u : ~(uint32_t)LINE_PREFETCHED,
-                                   .dependent = symbol->from_load};
+                now.range[now.ranges++] = (struct range){.delta = delta,
+                                                         .site = sites,
+                                                         .slot = symbol->slot,
+                                                         .bytes = use->access->bytes,
+                                                         .units = use->access->units,
+                                                         .insn = use->insn,
+                                                         .kind = kind,
+                                                         .dirties = dirties,
+                                                         .compares = ~(uint32_t)(LINE_DIRTY ^ dirties),
+                                                         .keeps = prefetch ? ~0u : ~(uint32_t)LINE_PREFETCHED,
+                                                         .dependent = symbol->from_load};
                 sites += sites < MAX_SITES - 1;
             }
             last = use;
@@ -274,8 +283,8 @@ static struct block *build(bool verify) {
         block->undecoded += now.segment[s].undecoded;
     }
     block->ticks = (uint32_t)a64_port_bound(&cost);
-    block->waits = now.insn[now.insns - 1].waits;
-    block->rare = block->waits || block->undecoded || verify;
+    block->idles = now.insn[now.insns - 1].idles;
+    block->rare = block->idles || block->undecoded || verify;
     block->slots = now.slots;
     block->segments = now.segments;
     block->ranges = now.ranges;
@@ -310,7 +319,8 @@ struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, 
     struct block **head = &bucket[hash >> 32 & (BUCKETS - 1)];
     *created = false;
     for (struct block *block = *head; block; block = block->next)
-        if (block->vaddr == vaddr && block->insns == insns && !memcmp(block->words, words, insns * sizeof words[0]))
+        if (block->vaddr == vaddr && block->insns == insns &&
+            !memcmp(block->words, words, insns * sizeof words[0]))
             return block;
     now.vaddr = vaddr;
     now.words = words;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// A translation block, prepared once so that executing it costs the host little: its static cost, and the memory it
-// touches as a few address ranges.
+// A translation block, prepared once so that executing it costs the host little: its static cost, and the
+// memory it touches as a few address ranges.
 //
-// A callback for each memory access would cost more than the access itself (a 16-byte load makes two). Most addresses
-// in a block differ from another one's by a constant, because they come from the same register through additions of
-// constants. So the block is followed symbolically; of all accesses that share a symbol only the cheapest one, the
-// anchor, gets a callback, which records its address in a slot. The others follow from it: slot + delta.
+// A callback for each memory access would cost more than the access itself (a 16-byte load makes two). Most
+// addresses in a block differ from another one's by a constant, because they come from the same register
+// through additions of constants. So the block is followed symbolically; of all accesses that share a symbol
+// only the cheapest one, the anchor, gets a callback, which records its address in a slot. The others follow
+// from it: slot + delta.
 #pragma once
 
 #include <stdbool.h>
@@ -15,10 +16,10 @@
 #include "a64_decode.h"
 
 enum {
-    BLOCK_INSNS = 512,         // QEMU's own limit of a translation block
-    SLOTS = BLOCK_INSNS + 1,   // at most one for each access, and slot 0
-    SLOT_ABSOLUTE = 0,         // always holds ABSOLUTE_BIAS: the range's delta is an address
-    ABSOLUTE_BIAS = 1,         // (0 would mean that the access was not executed)
+    BLOCK_INSNS = 512,       // QEMU's own limit of a translation block
+    SLOTS = BLOCK_INSNS + 1, // at most one for each access, and slot 0
+    SLOT_ABSOLUTE = 0,       // always holds ABSOLUTE_BIAS: the range's delta is an address
+    ABSOLUTE_BIAS = 1,       // (0 would mean that the access was not executed)
     SLOT_NONE = 0xffff,
     MAX_SITES = 1 << 20, // beyond it, ranges share the last one's prefetcher state
 };
@@ -32,9 +33,11 @@ struct range {
     uint16_t units; // accesses as the PMU counts them
     uint16_t insn;  // first instruction that accesses it, as an index into the block
     uint8_t kind;   // enum access_kind; an atomic is a store
-    uint32_t keeps;  // flags that an L1D hit leaves in place: a prefetch leaves all, others clear LINE_PREFETCHED
+    uint32_t
+        keeps; // flags that an L1D hit leaves in place: a prefetch leaves all, others clear LINE_PREFETCHED
     uint32_t dirties; // LINE_DIRTY where the lines become dirty
-    uint32_t compares; // bits of an entry in which it must equal tag | dirties for another use to change nothing
+    uint32_t
+        compares;   // bits of an entry in which it must equal tag | dirties for another use to change nothing
     bool dependent; // the address comes from a load: a miss cannot overlap with the one before
 };
 
@@ -66,8 +69,8 @@ struct block {
     uint32_t insns;
     uint32_t ticks; // port bound of the whole block
     uint32_t loads, stores, undecoded;
-    bool waits; // ends with WFI or WFE
-    bool rare;  // waits, holds undecoded instructions, or is verified: not for the short path
+    bool idles; // ends with WFI
+    bool rare;  // idles, holds undecoded instructions, or is verified: not for the short path
     uint16_t slots, segments, ranges, probes, derivations;
     uint16_t unresolved; // PRFM or DC ZVA whose address cannot be derived
     struct range *range;
@@ -78,6 +81,6 @@ struct block {
     uint32_t words[];
 };
 
-/// The block of these instructions: a known one, or a new one, which `created` tells. Not reentrant. Never freed, since
-/// translated code keeps pointers to it.
+/// The block of these instructions: a known one, or a new one, which `created` tells. Not reentrant. Never
+/// freed, since translated code keeps pointers to it.
 struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, bool verify, bool *created);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// A set-associative tag store with tree pseudo-LRU replacement, which is what a Cortex-A76's L1D does (TRM); for L2 and
-// L3, whose policies are not published, it is a stand-in.
+// A set-associative tag store with tree pseudo-LRU replacement, which is what a Cortex-A76's L1D does (TRM);
+// for L2 and L3, whose policies are not published, it is a stand-in.
 #pragma once
 
 #include <stdbool.h>
@@ -18,14 +18,16 @@ enum { LINE_SHIFT = 6, LINE_BYTES = 1 << LINE_SHIFT, LINE_BITS = 30, MAX_WAYS = 
 enum { LINE_DIRTY = 1, LINE_PREFETCHED = 2, LINE_FLAGS = 3 };
 #define NO_LINE UINT32_C(0xfffffffc)
 
-static inline uint32_t tag_of(uint64_t line) { return (uint32_t)line << 2; }
+static inline uint32_t tag_of(uint64_t line) {
+    return (uint32_t)line << 2;
+}
 
 struct cache {
     uint32_t *entry; // sets x stride
     uint16_t *tree;  // of each set: bit n is node n of a binary tree, and tells which half to replace next
     uint32_t set_mask;
-    unsigned ways;                   // a power of two, up to MAX_WAYS
-    unsigned stride, stride_shift;   // ways, at least 4 (the rest holds NO_LINE); its logarithm
+    unsigned ways;                            // a power of two, up to MAX_WAYS
+    unsigned stride, stride_shift;            // ways, at least 4 (the rest holds NO_LINE); its logarithm
     uint16_t keep[MAX_WAYS], point[MAX_WAYS]; // by way: after its use, tree = (tree & keep) | point
     uint8_t victim[256];                      // by tree, up to 8 ways: the way to replace
 };
@@ -33,7 +35,9 @@ struct cache {
 /// Allocates the tag store, empty. Ends the process when there is no memory.
 void cache_init(struct cache *cache, const struct geometry *geometry);
 
-static inline uint32_t cache_index(const struct cache *cache, uint64_t line) { return (uint32_t)line & cache->set_mask; }
+static inline uint32_t cache_index(const struct cache *cache, uint64_t line) {
+    return (uint32_t)line & cache->set_mask;
+}
 
 #ifdef __SSE2__
 /// One bit for each of four ways: set where `set` holds `tag`.
@@ -50,7 +54,8 @@ static inline unsigned match_four(const uint32_t *set, uint32_t tag) {
 }
 #endif
 
-/// The place of `line`'s entry, or NULL. Which way matches is not predictable, so that no branch depends on it.
+/// The place of `line`'s entry, or NULL. Which way matches is not predictable, so that no branch depends on
+/// it.
 static inline uint32_t *cache_find(const struct cache *cache, uint64_t line) {
     uint32_t *set = cache->entry + ((size_t)cache_index(cache, line) << cache->stride_shift);
     const uint32_t tag = tag_of(line);

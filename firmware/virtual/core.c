@@ -111,9 +111,10 @@ __attribute__((noinline)) static void finish_rare(struct core *core, const struc
     if (!core->paused)
         add_segments(core, block, core->consumed, block->segments);
     core->consumed = 0;
-    // Idle: what is executed from here to the next latch depends on the host's pace, so that it must leave no trace.
-    core->paused |= block->waits;
-    if (block->waits)
+    // Idle: what is executed from here to the next latch depends on the host's pace, so that it must leave no
+    // trace.
+    core->paused |= block->idles;
+    if (block->idles)
         report_executed(core);
     clear_slots(core, block);
 }
@@ -147,22 +148,38 @@ uint64_t core_event(const struct core *core, unsigned event, bool *known) {
     const uint64_t loads = c->loads - c->uncached_loads, stores = c->stores - c->uncached_stores;
     *known = true;
     switch (event) { // numbers and names: Arm Architecture Reference Manual D13.10, Cortex-A76 TRM
-    case 0x03: return c->l1d_refill;                // L1D_CACHE_REFILL
-    case 0x04: return loads + stores;               // L1D_CACHE
-    case 0x08: return c->instructions;              // INST_RETIRED
-    case 0x11: return core_cycles(core);            // CPU_CYCLES
-    case 0x13: return c->loads + c->stores;         // MEM_ACCESS
-    case 0x15: return c->l1d_writeback;             // L1D_CACHE_WB
-    case 0x16: return c->l2_access;                 // L2D_CACHE
-    case 0x17: return c->l2_refill;                 // L2D_CACHE_REFILL
-    case 0x18: return c->l2_writeback;              // L2D_CACHE_WB
-    case 0x24: return c->stall_ticks / TICKS_PER_CYCLE; // STALL_BACKEND: here, waiting for memory
-    case 0x2a: return c->l3_refill;                 // L3D_CACHE_REFILL
-    case 0x2b: return c->l3_access;                 // L3D_CACHE
-    case 0x40: return loads;                        // L1D_CACHE_RD
-    case 0x41: return stores;                       // L1D_CACHE_WR
-    case 0x66: return c->loads;                     // MEM_ACCESS_RD
-    case 0x67: return c->stores;                    // MEM_ACCESS_WR
+    case 0x03:
+        return c->l1d_refill; // L1D_CACHE_REFILL
+    case 0x04:
+        return loads + stores; // L1D_CACHE
+    case 0x08:
+        return c->instructions; // INST_RETIRED
+    case 0x11:
+        return core_cycles(core); // CPU_CYCLES
+    case 0x13:
+        return c->loads + c->stores; // MEM_ACCESS
+    case 0x15:
+        return c->l1d_writeback; // L1D_CACHE_WB
+    case 0x16:
+        return c->l2_access; // L2D_CACHE
+    case 0x17:
+        return c->l2_refill; // L2D_CACHE_REFILL
+    case 0x18:
+        return c->l2_writeback; // L2D_CACHE_WB
+    case 0x24:
+        return c->stall_ticks / TICKS_PER_CYCLE; // STALL_BACKEND: here, waiting for memory
+    case 0x2a:
+        return c->l3_refill; // L3D_CACHE_REFILL
+    case 0x2b:
+        return c->l3_access; // L3D_CACHE
+    case 0x40:
+        return loads; // L1D_CACHE_RD
+    case 0x41:
+        return stores; // L1D_CACHE_WR
+    case 0x66:
+        return c->loads; // MEM_ACCESS_RD
+    case 0x67:
+        return c->stores; // MEM_ACCESS_WR
     }
     *known = false;
     return 0;

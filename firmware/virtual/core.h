@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// One core's modeled state, and how executed blocks advance it. Cores share nothing: no locks, and no dependence on
-// how the host schedules them.
+// One core's modeled state, and how executed blocks advance it. Cores share nothing: no locks, and no
+// dependence on how the host schedules them.
 #pragma once
 
 #include <stdbool.h>
@@ -48,16 +48,17 @@ struct core {
     uint16_t consumed;           // segments of `current` that were added already
     bool paused;                 // idle: from WFI to the next latch nothing is modeled
     uint64_t ticks;
-    uint64_t dram_free;        // when the memory bus is idle again
-    uint64_t shadow_end;       // instruction count up to which further misses overlap with the last one
+    uint64_t dram_free;  // when the memory bus is idle again
+    uint64_t shadow_end; // instruction count up to which further misses overlap with the last one
     unsigned shadow_misses;
-    uint64_t block_start;      // instruction count at which the block under way began
+    uint64_t block_start; // instruction count at which the block under way began
     uint64_t watch_base, watch_end;
     struct counts counts;
     struct cache l1d, l2, l3;
-    uint32_t *recent;      // by set of L1D: the entry used last, if using it again would change nothing; or NO_LINE
-    struct stream *stream; // by site
-    uint64_t slot[SLOTS];  // addresses that the anchors recorded; 0: not executed
+    uint32_t
+        *recent; // by set of L1D: the entry used last, if using it again would change nothing; or NO_LINE
+    struct stream *stream;               // by site
+    uint64_t slot[SLOTS];                // addresses that the anchors recorded; 0: not executed
     uint64_t first_address[BLOCK_INSNS]; // verification only: by instruction
     uint64_t verified, mismatched;
 } __attribute__((aligned(64)));
@@ -71,13 +72,17 @@ void core_init(const struct options *options);
 /// A block begins: adds the cost of the one before.
 void core_begin_block(struct core *core, const struct block *block);
 
-/// The current block has executed its first `segments` segments: adds what was not added yet, and ends a pause.
+/// The current block has executed its first `segments` segments: adds what was not added yet, and ends a
+/// pause.
 void core_catch_up(struct core *core, unsigned segments);
 
-/// Lets all memory transfers finish, so that no interval between two calls holds more bytes than the bus can carry.
+/// Lets all memory transfers finish, so that no interval between two calls holds more bytes than the bus can
+/// carry.
 void core_drain(struct core *core);
 
-static inline uint64_t core_cycles(const struct core *core) { return core->ticks / TICKS_PER_CYCLE; }
+static inline uint64_t core_cycles(const struct core *core) {
+    return core->ticks / TICKS_PER_CYCLE;
+}
 
 /// Value of a PMU event; `known` is false, and the value 0, for events that the model does not have.
 uint64_t core_event(const struct core *core, unsigned event, bool *known);
@@ -91,10 +96,12 @@ void memory_absent(struct core *core, const struct range *range, uint64_t addres
 void memory_first_use(struct core *core, const struct range *range, uint64_t line);
 
 /// Accesses of a range at `address` that fall into begin..end. Their sum over adjacent intervals is exact.
-static inline uint32_t range_units(const struct range *range, uint64_t address, uint64_t begin, uint64_t end) {
+static inline uint32_t range_units(const struct range *range, uint64_t address, uint64_t begin,
+                                   uint64_t end) {
     const uint64_t from = begin > address ? begin - address : 0;
     const uint64_t to = end > address ? end - address : 0;
-    const uint64_t first = from < range->bytes ? from : range->bytes, last = to < range->bytes ? to : range->bytes;
+    const uint64_t first = from < range->bytes ? from : range->bytes,
+                   last = to < range->bytes ? to : range->bytes;
     return (uint32_t)(last * range->units / range->bytes - first * range->units / range->bytes);
 }
 

@@ -13,7 +13,8 @@
 
 _Static_assert(offsetof(struct device_page, watch_bytes) + 8 <= DOORBELL_BYTES, "a doorbell lies outside");
 _Static_assert(sizeof((struct device_page *)0)->counter_events / sizeof(uint16_t) == EVENTS, "six counters");
-_Static_assert(sizeof((struct device_page *)0)->core / sizeof(struct device_page_sample) == MODEL_CORES, "cores");
+_Static_assert(sizeof((struct device_page *)0)->core / sizeof(struct device_page_sample) == MODEL_CORES,
+               "cores");
 
 static struct device_page *page;
 static const struct options *board;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// The register page that the guest sees: a page of guest RAM, written through this process's own mapping of the RAM file.
+// The register page that the guest sees: a page of guest RAM, written through this process's own mapping of
+// the RAM file.
 #pragma once
 
 #include <stdbool.h>
@@ -14,5 +15,6 @@ enum { DOORBELL_BYTES = 32 };
 /// Maps the page and introduces the plug-in to the guest. Returns NULL, or what went wrong.
 const char *device_page_open(const struct options *options);
 
-/// The guest stored to offset `offset` of the page; its core has executed `segments` segments of its current block.
+/// The guest stored to offset `offset` of the page; its core has executed `segments` segments of its current
+/// block.
 void device_page_stored(struct core *core, unsigned offset, unsigned segments);

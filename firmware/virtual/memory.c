@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
 // Caches, prefetcher and DRAM of one core.
 //
-// Misses: an independent miss to L3 or DRAM costs its latency, and hides further independent ones that follow within
-// one reorder window (interval analysis: Eyerman, Eeckhout, Karkhanis, Smith, "A mechanistic performance model for
-// superscalar out-of-order processors", ACM TOCS 27(2), 2009). A miss whose address was loaded just before costs its
-// whole latency always. Stores wait for nothing but bandwidth.
+// Misses: an independent miss to L3 or DRAM costs its latency, and hides further independent ones that follow
+// within one reorder window (interval analysis: Eyerman, Eeckhout, Karkhanis, Smith, "A mechanistic
+// performance model for superscalar out-of-order processors", ACM TOCS 27(2), 2009). A miss whose address was
+// loaded just before costs its whole latency always. Stores wait for nothing but bandwidth.
 #include <stdlib.h>
 
 #include "core.h"
 
 enum {
-    WINDOW = 128,       // reorder buffer, instructions: Cortex-A76 (WikiChip), LLVM's Neoverse N1 model
-    OVERLAP_L2 = 4,     // independent L2 hits in flight that an out-of-order core hides: assumed; 2 cycles a line remain,
-                        // which is the 32 bytes per cycle of the L2's read path (Cortex-A76 TRM)
+    WINDOW = 128,   // reorder buffer, instructions: Cortex-A76 (WikiChip), LLVM's Neoverse N1 model
+    OVERLAP_L2 = 4, // independent L2 hits in flight that an out-of-order core hides: assumed; 2 cycles a line
+                    // remain, which is the 32 bytes per cycle of the L2's read path (Cortex-A76 TRM)
     PREFETCH_LINES = 8, // distance of the stride prefetcher: assumed
     CONFIDENT = 2,      // equal strides before it starts: assumed
     LONGEST_STRIDE = 64 // lines: assumed
@@ -52,8 +52,9 @@ void cache_init(struct cache *cache, const struct geometry *geometry) {
         cache->entry[i] = NO_LINE;
     for (unsigned way = 0; way < cache->ways; way++) {
         cache->keep[way] = 0xffff;
-        for (unsigned node = way + cache->ways; node > 1; node /= 2) { // each node above now points to the other half
-            cache->keep[way] &= (uint16_t)~(1u << node / 2);
+        for (unsigned node = way + cache->ways; node > 1;
+             node /= 2) { // each node above now points to the other half
+            cache->keep[way] &= (uint16_t) ~(1u << node / 2);
             cache->point[way] |= (uint16_t)((~node & 1u) << node / 2);
         }
     }
@@ -61,7 +62,8 @@ void cache_init(struct cache *cache, const struct geometry *geometry) {
         cache->victim[tree] = (uint8_t)cache_victim(cache->ways, tree);
 }
 
-/// Whether the caches may hold `line`. Exceptions are few and close together, so that one comparison rules them out.
+/// Whether the caches may hold `line`. Exceptions are few and close together, so that one comparison rules
+/// them out.
 static bool cacheable(uint64_t line) {
     if (line - ram_first >= ram_lines)
         return false;
@@ -250,7 +252,8 @@ static void uncached(struct core *core, const struct range *range, uint64_t addr
     const uint64_t begin = line << LINE_SHIFT;
     const uint32_t units = range_units(range, address, begin, begin + LINE_BYTES);
     uint64_t *executed = range->kind == ACCESS_LOAD ? &core->counts.loads : &core->counts.stores;
-    uint64_t *apart = range->kind == ACCESS_LOAD ? &core->counts.uncached_loads : &core->counts.uncached_stores;
+    uint64_t *apart =
+        range->kind == ACCESS_LOAD ? &core->counts.uncached_loads : &core->counts.uncached_stores;
     if (page)
         *executed -= units;
     else

@@ -29,7 +29,8 @@ static unsigned numbers(const char *text, uint64_t *value, unsigned count) {
 
 static bool geometry(const char *text, struct geometry *cache) {
     uint64_t value[3];
-    if (numbers(text, value, 3) != 3 || !value[0] || !value[1] || value[1] > 16 || value[1] & (value[1] - 1) || value[2] > 10000)
+    if (numbers(text, value, 3) != 3 || !value[0] || !value[1] || value[1] > 16 ||
+        value[1] & (value[1] - 1) || value[2] > 10000)
         return false;
     const uint64_t sets = value[0] / 64 / value[1];
     if (!sets || sets * value[1] * 64 != value[0] || sets & (sets - 1))
@@ -108,7 +109,8 @@ const char *options_parse(struct options *o, int argc, char **argv, char *messag
     }
     if (!o->ram_path || !o->ram_bytes)
         return "ram=, ram_base= and ram_bytes= are needed";
-    if (o->device_page & 4095 || o->device_page < o->ram_base || o->device_page - o->ram_base > o->ram_bytes - 4096)
+    if (o->device_page & 4095 || o->device_page < o->ram_base ||
+        o->device_page - o->ram_base > o->ram_bytes - 4096)
         return "device_page= must be the address of a page of RAM";
     if (!o->l1d.bytes || !o->l2.bytes)
         return "l1d= and l2= are needed";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
 // The virtual board's timing model as a QEMU TCG plug-in: entry point and callbacks.
 //
-// Executing a block calls on_block; its anchors call on_access; stores that might ring the doorbell call on_store.
-// All three run on the core's own thread and touch only that core's state.
+// Executing a block calls on_block; its anchors call on_access; stores that might ring the doorbell call
+// on_store. All three run on the core's own thread and touch only that core's state.
 #define _GNU_SOURCE // RTLD_DEFAULT
 #include <dlfcn.h>
 #include <pthread.h>
@@ -20,13 +20,15 @@
 #include "qemu_plugin_api.h"
 #include "report.h"
 
-/// The interface version that is declared to QEMU. No constant suits all: 7.2 knows only 1, 9.0 and later refuse it.
+/// The interface version that is declared to QEMU. No constant suits all: 7.2 knows only 1, 9.0 and later
+/// refuse it.
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 1;
 
-QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+                                           char **argv);
 
-/// Runs when QEMU loads this file, before it looks at the version. Scoreboards came with version 2, which all later
-/// ones up to 5 accept.
+/// Runs when QEMU loads this file, before it looks at the version. Scoreboards came with version 2, which all
+/// later ones up to 5 accept.
 __attribute__((constructor)) static void choose_version(void) {
     if (dlsym(RTLD_DEFAULT, "qemu_plugin_scoreboard_new"))
         qemu_plugin_version = 2;
@@ -36,7 +38,9 @@ static struct options options;
 static bool insn_data_copies; // version 3 and later
 static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
 
-static void on_block(unsigned int vcpu, void *block) { core_begin_block(&cores[vcpu], block); }
+static void on_block(unsigned int vcpu, void *block) {
+    core_begin_block(&cores[vcpu], block);
+}
 
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot) {
     (void)info;
@@ -97,15 +101,16 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     for (struct probe *probe = block->probe; probe < block->probe + block->probes; probe++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, probe->insn);
         if (probe->doorbell)
-            qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, probe);
+            qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W,
+                                             probe);
         else
             qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                              (void *)(uintptr_t)probe->slot);
     }
     for (unsigned d = 0; d < block->derivations; d++) {
         const uintptr_t index = block->derivation[d].insn;
-        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index), on_any_access, QEMU_PLUGIN_CB_NO_REGS,
-                                         QEMU_PLUGIN_MEM_RW, (void *)index);
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index), on_any_access,
+                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, (void *)index);
     }
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// The part of QEMU's TCG plug-in interface that this plug-in calls, declared here because distributions install no
-// header for it. Source: the interface's documentation ("QEMU TCG Plugins", API versions 1 to 5: QEMU 7.2 to 10.x).
+// The part of QEMU's TCG plug-in interface that this plug-in calls, declared here because distributions
+// install no header for it. Source: the interface's documentation ("QEMU TCG Plugins", API versions 1 to 5:
+// QEMU 7.2 to 10.x).
 //
 // Differences between versions that matter here:
-//   2 (QEMU 9.0)  a plug-in that declares version 1 is refused: `qemu_plugin_version` is set at load, see plugin.c
-//   3 (QEMU 9.1)  insn_data() copies into a buffer; before, it returned a pointer and took one argument
+//   2 (QEMU 9.0)  a plug-in that declares version 1 is refused: `qemu_plugin_version` is set at load, see
+//   plugin.c 3 (QEMU 9.1)  insn_data() copies into a buffer; before, it returned a pointer and took one
+//   argument
 #pragma once
 
 #include <stdbool.h>
@@ -56,14 +58,15 @@ void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
                                           enum qemu_plugin_cb_flags flags, void *userdata);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
-                                      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw, void *userdata);
+                                      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
+                                      void *userdata);
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 
-// Version 3 and later: copies at most `bytes` of the instruction and returns how many. Before: returns their address,
-// and the callee ignores the two further arguments.
+// Version 3 and later: copies at most `bytes` of the instruction and returns how many. Before: returns their
+// address, and the callee ignores the two further arguments.
 uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *into, size_t bytes);
 
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr);

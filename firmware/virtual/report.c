@@ -48,7 +48,8 @@ static void write_file(void) {
         mismatched += cores[c].mismatched;
     }
     add(&text, "model_version %d\nqemu_api %d\nblocks %u\n", MODEL_VERSION, api, blocks);
-    add(&text, "undecoded_sites %u\nundecoded_executed %llu\n", undecoded_sites, (unsigned long long)executed);
+    add(&text, "undecoded_sites %u\nundecoded_executed %llu\n", undecoded_sites,
+        (unsigned long long)executed);
     add(&text, "unresolved_prefetch_sites %u\n", unresolved_sites);
     add(&text, "addresses_verified %llu\naddresses_mismatched %llu\n", (unsigned long long)verified,
         (unsigned long long)mismatched);
@@ -57,7 +58,8 @@ static void write_file(void) {
     for (unsigned i = 0; i < listed; i++)
         add(&text, "undecoded 0x%08x at 0x%llx\n", undecoded[i].word, (unsigned long long)undecoded[i].pc);
     // One write of the whole text, then the cut: a reader sees the old or the new lines, or both in order.
-    if (pwrite(file, text.bytes, text.length, 0) == (ssize_t)text.length && ftruncate(file, (off_t)text.length))
+    if (pwrite(file, text.bytes, text.length, 0) == (ssize_t)text.length &&
+        ftruncate(file, (off_t)text.length))
         return;
 }
 
@@ -107,4 +109,6 @@ void report_executed(const struct core *core) {
 }
 
 /// QEMU ends: the last state.
-__attribute__((destructor)) static void report_close(void) { write_file(); }
+__attribute__((destructor)) static void report_close(void) {
+    write_file();
+}

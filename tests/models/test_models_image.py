@@ -110,7 +110,7 @@ def test_models_of_other_types_pack_as_a_whole(tmp_path: Path, kind: Q) -> None:
         ({"arch": "qwen3"}, "the architecture 'qwen3' is not supported"),
         ({"leave_out": ("blk.1.ffn_up.weight",)}, "the tensor blk.1.ffn_up.weight is missing"),
         ({"heads": 4, "kv_heads": 3}, "4 heads cannot share 3"),
-        ({"hidden": 48, "heads": 4, "matrix": Q.F32}, "the hidden size 48 is not a multiple of 32"),
+        ({"hidden": 48, "heads": 3, "kv_heads": 3, "matrix": Q.F32}, "the hidden size 48 is not a multiple of 32"),
         ({"change": lambda w: w.add_uint32("llama.expert_count", 8)}, "mixtures of experts"),
         ({"change": lambda w: w.add_string("llama.rope.scaling.type", "yarn")}, "scaled by 'yarn'"),
         ({"change": lambda w: w.add_uint32("llama.rope.dimension_count", 8)}, "a part of each head"),

@@ -73,14 +73,16 @@ def test_every_file_of_the_firmware_that_is_tracked_is_in_the_wheel(wheel: Path)
 
 
 @pytest.mark.skipif(shutil.which("aarch64-linux-gnu-gcc") is None, reason="no compiler for AArch64 is installed")
-def test_the_installed_package_builds_the_firmware_and_it_boots(installed: Path, tmp_path: Path) -> None:
-    cache = {"MAXCONSOLE_CACHE": str(tmp_path / "cache")}
-    where = run(installed, "-c", "import maxconsole; print(maxconsole.__file__)", folder=tmp_path)
-    assert str(CHECKOUT) not in where
-    built = json.loads(run(installed, "-m", "maxconsole.firmware.build", "--json", folder=tmp_path, **cache))
-    assert Path(built["elf"]).is_file()
-    assert str(CHECKOUT).encode() not in Path(built["elf"]).read_bytes()
-    if shutil.which("qemu-system-aarch64") is None:
-        pytest.skip("built, but qemu-system-aarch64 is not installed")
-    boards = json.loads(run(installed.parent / "maxconsole", "boards", "--json", folder=tmp_path, **cache))
-    assert boards
+@pytest.mark.skipif(shutil.which("qemu-system-aarch64") is None, reason="no emulator is installed")
+def test_the_installed_package_builds_its_firmware_and_the_board_boots_it(installed: Path, tmp_path: Path) -> None:
+    program = shutil.copy(Path(__file__).with_name("boot_installed.py"), tmp_path)
+    facts = json.loads(run(installed, program, folder=tmp_path, MAXCONSOLE_CACHE=str(tmp_path / "cache")))
+    assert str(CHECKOUT) not in facts["package"]
+    assert (facts["board"], facts["modelled"]) == ("aimax395-virtual", True)
+    assert facts["build_id"] == facts["image"]["build_id"]
+    assert str(CHECKOUT).encode() not in Path(facts["image"]["path"]).read_bytes()
+
+
+def test_the_command_works_where_it_is_installed(installed: Path, tmp_path: Path) -> None:
+    listed = run(installed.parent / "maxconsole", "boards", "--json", folder=tmp_path)
+    assert "aimax395-virtual" in listed

@@ -20,9 +20,9 @@ from maxconsole.errors import BoardError, UserError
 from maxconsole.firmware.build import BuiltFirmware
 from maxconsole.firmware.symbols import Location
 from maxconsole.link.client import RefusedError
+from maxconsole.models.model import Model
 from maxconsole.schema import wire
 from maxconsole.session import session as session_module
-from maxconsole.session.model import Model
 from maxconsole.session.sampling import GREEDY, Sampling
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Prepared, Setup
@@ -53,7 +53,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
         patch.setenv("MAXCONSOLE_CACHE", str(folder / "cache"))
         patch.setattr(session_module, "Symbolizer", Symbols)
         board = load_board("aimax395-virtual")
-        model = Model(write_model(folder / "tiny.gguf"))
+        model = Model.open(write_model(folder / "tiny.gguf"))
         yield Prepared(
             setup=Setup(board=board.name, model=str(model.file.path), context=128),
             board=board,

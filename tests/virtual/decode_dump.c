@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test program: reads instruction words (little-endian) from standard input and prints what the plug-in's decoder makes
-// of each, one line a word. Fields as in a64_decode.h.
+// Test program: reads instruction words (little-endian) from standard input and prints what the plug-in's
+// decoder makes of each, one line a word. Fields as in a64_decode.h.
 #include <stdio.h>
 
 #include "virtual/a64_decode.h"
@@ -11,9 +11,9 @@ int main(void) {
     while (fread(&word, sizeof word, 1, stdin) == 1) {
         const struct a64_insn insn = a64_decode(word);
         const struct a64_access *a = &insn.access;
-        printf("%s %d %d %d %d %d %d %d %d %d %llx %d %d %lld\n", a64_class_name[insn.class], a->kind, a->base, a->literal,
-               a->indexed, a->bytes, a->offset, a->writeback, a->moved_known, a->moved, (unsigned long long)insn.writes,
-               insn.sum_to, insn.sum_of, (long long)insn.addend);
+        printf("%s %d %d %d %d %d %d %d %d %d %llx %d %d %lld\n", a64_class_name[insn.class], a->kind,
+               a->base, a->literal, a->indexed, a->bytes, a->offset, a->writeback, a->moved_known, a->moved,
+               (unsigned long long)insn.writes, insn.sum_to, insn.sum_of, (long long)insn.addend);
     }
     return 0;
 }

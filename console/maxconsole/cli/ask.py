@@ -17,7 +17,6 @@ from maxconsole.cli.progress import reporter
 from maxconsole.cli.prompts import prompt_text
 from maxconsole.cli.shell import EXIT_INTERRUPTED, print_json, print_lines
 from maxconsole.errors import UserError
-from maxconsole.models.chat import raw_prompt
 from maxconsole.schema import wire
 from maxconsole.session.sampling import GREEDY, Sampling
 from maxconsole.session.session import Session
@@ -96,7 +95,7 @@ def _tokens(session: Session, text: str | None, system: str | None, *, raw: bool
     if raw:
         if system is not None:
             raise UserError("a raw prompt has no system message", hint="leave out --raw or --system")
-        return raw_prompt(model.tokenizer, text).prompt
+        return model.raw(text).prompt
     return model.conversation(system).ask(text).prompt
 
 

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from maxconsole.boards import DEFAULT_BOARD
-from maxconsole.boards.planner import DEFAULT_BATCH
+from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.cli import options, style
 from maxconsole.cli.progress import reporter
+from maxconsole.cli.prompts import read_text
 from maxconsole.cli.shell import print_json, print_lines
 from maxconsole.errors import UserError
+from maxconsole.session.accuracy import AccuracyResult, measure_accuracy
+from maxconsole.session.benchmark_text import TEXT
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.session.speed import WORKLOADS, SpeedResult, Workload, measure
@@ -21,6 +26,7 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Measure accuracy and speed of the firmware as it ships."
 )
 _CONTEXT = 1024
+_ACCURACY_TOKENS = 256
 
 
 @app.command(
@@ -50,6 +56,50 @@ def speed(
         print_json([result.to_json() for result in results])
     else:
         print_lines(_speed_lines(results))
+
+
+@app.command(
+    epilog="Examples: maxconsole bench accuracy; maxconsole bench accuracy --model qwen2.gguf --text book.txt -n 4096"
+)
+def accuracy(
+    *,
+    model: options.Model = None,
+    board: options.Board = DEFAULT_BOARD,
+    context: options.Context = DEFAULT_CONTEXT,
+    batch: options.Batch = DEFAULT_BATCH,
+    text: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Text to read; some English if none is given.")
+    ] = None,
+    tokens: Annotated[int, typer.Option("--tokens", "-n", min=2, help="How much of it.")] = _ACCURACY_TOKENS,
+    as_json: options.Json = False,
+) -> None:
+    """Compare the firmware's logits, token by token, with the file's own weights in float32.
+
+    Runs without the timing model, which changes no result.
+    """
+    words = TEXT if text is None else read_text(str(text))
+    setup = Setup(board=board, model=model, context=context, batch=batch, fast=True)
+    with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
+        result = measure_accuracy(session, words, tokens, progress)
+        name = session.prepared.model.name
+    if as_json:
+        print_json({"board": board, "model": name, **asdict(result)})
+    else:
+        print_lines(_accuracy_lines(name, result))
+
+
+def _accuracy_lines(name: str, result: AccuracyResult) -> list[str]:
+    found = result.agreement
+    return style.pairs(
+        [
+            ("model", name),
+            ("positions", f"{found.positions} in {result.sequences} sequences of up to {result.longest} tokens"),
+            ("same likeliest token", f"{style.percent(found.top1, 2)} %"),
+            ("mean KL divergence", f"{found.mean_kl:.5f} nats"),
+            ("99th percentile", f"{found.p99_kl:.5f} nats"),
+            ("margin where they differ", f"{found.margin_of_misses:.3f} between the reference's two best logits"),
+        ]
+    )
 
 
 def _workloads(names: list[str] | None, prompt_tokens: int | None, new_tokens: int) -> list[Workload]:

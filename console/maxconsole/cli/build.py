@@ -18,7 +18,7 @@ from maxconsole.cli.shell import print_json, print_lines
 from maxconsole.firmware.build import BuiltFirmware
 from maxconsole.firmware.build import build as build_firmware
 from maxconsole.firmware.elf import ElfReport, read_elf, report
-from maxconsole.session.model import Model, find_model
+from maxconsole.session.model import open_model
 
 app = options.verb()
 
@@ -38,7 +38,7 @@ def build(
     if checkasm:
         planned = plan_unbound(profile, context, batch)
     else:
-        planned = make_plan(profile, Model(find_model(model)).facts, context, batch)
+        planned = make_plan(profile, open_model(model).facts, context, batch)
     with reporter(silent=as_json) as progress:
         built = build_firmware(
             profile,

@@ -16,9 +16,10 @@ from maxconsole.cli.progress import reporter
 from maxconsole.cli.shell import print_json, print_lines, say
 from maxconsole.link.text import printable
 from maxconsole.models import demo
+from maxconsole.models.model import Model
 from maxconsole.models.reader import open_gguf
 from maxconsole.schema.image import TensorFormat
-from maxconsole.session.model import Model, find_model
+from maxconsole.session.model import open_model
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look into model files, pack them, fetch the demo.")
 
@@ -26,7 +27,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look into mo
 @app.command(epilog="Examples: maxconsole model info qwen2-0_5b.gguf; maxconsole model info --json")
 def info(model: options.ModelFile = None, as_json: options.Json = False) -> None:
     """Say what a model file holds, and how it will lie in the board's memory."""
-    opened = Model(find_model(model))
+    opened = open_model(model)
     document = _document(opened)
     print_json(document) if as_json else print_lines(_description(opened, document))
 
@@ -34,9 +35,9 @@ def info(model: options.ModelFile = None, as_json: options.Json = False) -> None
 @app.command(epilog="Example: maxconsole model pack smollm2-135m.gguf")
 def pack(model: options.ModelFile = None, as_json: options.Json = False) -> None:
     """Pack a model's weights for the board and keep the image in the cache; other verbs do this by themselves."""
-    opened = Model(find_model(model))
+    opened = open_model(model)
     with reporter(silent=as_json) as progress:
-        image = opened.image(progress)
+        image = opened.image(lambda done, total: progress("pack", done, total))
     document = {"model": opened.name, "image": str(image.path), "bytes": image.header.total_bytes}
     print_json(document) if as_json else print(image.path)
 

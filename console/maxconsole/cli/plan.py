@@ -12,7 +12,7 @@ from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.boards.ranges import MemoryRange
 from maxconsole.cli import options, style
 from maxconsole.cli.shell import print_json, print_lines
-from maxconsole.session.model import Model, find_model
+from maxconsole.session.model import open_model
 
 app = options.verb()
 
@@ -29,7 +29,7 @@ def plan(
     as_json: options.Json = False,
 ) -> None:
     """Say what goes where in a board's memory, or why it does not fit (exit code 5) and what would."""
-    planned = make_plan(load_board(board), Model(find_model(model)).facts, context, batch)
+    planned = make_plan(load_board(board), open_model(model).facts, context, batch)
     print_json(document(planned)) if as_json else print_lines(lines(planned))
 
 

@@ -22,7 +22,7 @@ def prompt_text(prompt: str | None, file: str | None, *, chat: bool) -> str | No
         file = _STDIN
     if file == _STDIN and chat:
         raise UserError("--chat reads its turns from stdin, so --file cannot", hint="name a file")
-    added = None if file is None else _read(file)
+    added = None if file is None else read_text(file)
     text = "\n\n".join(part for part in (prompt, added) if part)
     if not text.strip():
         if chat:
@@ -48,7 +48,8 @@ def turns(first: str | None) -> Iterator[str]:
             yield line.rstrip("\n")
 
 
-def _read(file: str) -> str:
+def read_text(file: str) -> str:
+    """The text of a file, or of stdin for "-". Raises UserError for what cannot be read, is too long or no UTF-8."""
     try:
         if file == _STDIN:
             data = sys.stdin.buffer.read(_MAX_BYTES + 1)

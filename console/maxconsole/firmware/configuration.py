@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from maxconsole.boards import Board, MemoryRange, Plan
+from maxconsole.boards import Board, MemoryRange, Plan, ProfileError
 from maxconsole.boards.memory_model import SINKS
 from maxconsole.boards.ranges import PAGE_BYTES, align_up
 from maxconsole.boards.rules import device_regions
@@ -20,6 +20,7 @@ def board_config(board: Board, plan: Plan) -> str:
     It depends on the profile, the context and the batch, but neither on the model's size nor on any source file, so
     that a change of those recompiles nothing. Raises ProfileError where the profile leaves a needed value unknown.
     """
+    _refuse_unknown(board)
     need = board.need
     page = board.virtual.device_page if board.virtual else None
     macros: list[tuple[str, str]] = [
@@ -58,6 +59,25 @@ def board_config(board: Board, plan: Plan) -> str:
         macros.append((f"BOARD_{name}_REGION_COUNT", str(len(ranges))))
     lines = [f"#define {name} {value}" for name, value in macros]
     return "\n".join((_HEADER, *lines, _FOOTER))
+
+
+def _refuse_unknown(board: Board) -> None:
+    """Names all missing facts at once, so that the owner of a board looks them up in one go."""
+    needed = {
+        "cpu.clock_hz": board.cpu.clock_hz,
+        "uart.base": board.uart.base,
+        "gic.distributor": board.gic.distributor,
+        "gic.cpu_interface": board.gic.cpu_interface,
+        "boot.entry_level": board.boot.entry_level,
+        "boot.psci": board.boot.psci,
+        "boot.core_ids": board.boot.core_ids,
+    }
+    unknown = [key for key, value in needed.items() if value is None]
+    if len(unknown) > 1:
+        raise ProfileError(
+            f"{board.file}: no firmware can be built while these are unknown: {', '.join(unknown)}",
+            hint=f'write a profile with extends = "{board.name}" that sets them, and name it with --board',
+        )
 
 
 _HEADER = """\

@@ -84,6 +84,20 @@ def send_prompt(link: Link, request: Request) -> None:
         link.request(wire.PromptPart(request=request.number, offset=offset, tail=tokens))
 
 
+def abandon(link: Link, request: int) -> None:
+    """Cancels a request and waits for its end, so that the next one finds the board idle.
+
+    A board that no longer listens is given up on: the error that brought us here is the one that matters.
+    """
+    with contextlib.suppress(BoardError):
+        link.send(wire.Cancel(request=request))
+        end = time.monotonic() + _DRAIN
+        while time.monotonic() < end:
+            news = link.receive(_SLICE)
+            if isinstance(news, wire.Done) and news.request == request:
+                return
+
+
 class Generation:
     """Iterate over it for the pieces of text; then `answer` is there.
 
@@ -121,7 +135,7 @@ class Generation:
         except BoardError:
             raise  # nothing runs any more that could be cancelled
         except BaseException:
-            self._abandon()
+            abandon(self._board.link, self._request.number)
             raise
         self._answer = self._result(before, time.monotonic() - self._start)
 
@@ -168,16 +182,6 @@ class Generation:
             self._first_token = time.monotonic() - self._start
         self._tokens.append(token.token)
         self._logprobs.append(token.logprob)
-
-    def _abandon(self) -> None:
-        """Ends the request on the board, or gives up on a board that no longer listens: the first error is the one."""
-        with contextlib.suppress(BoardError):
-            self._board.link.send(wire.Cancel(request=self._request.number))
-            end = time.monotonic() + _DRAIN
-            while time.monotonic() < end:
-                news = self._board.link.receive(_SLICE)
-                if isinstance(news, wire.Done) and news.request == self._request.number:
-                    return
 
     def _result(self, before: Snapshot, total: float) -> Answer:
         link, hello, done = self._board.link, self._board.hello, self._done

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from maxconsole.errors import BoardError
 from maxconsole.link.transport import MemoryAccess
 from maxconsole.schema import wire
-from maxconsole.session.generation import Board, Request, send_prompt
+from maxconsole.session.generation import Board, Request, abandon, send_prompt
 
 _SLICE = 0.1
 
@@ -26,23 +25,21 @@ def prompt_logits(
     """
     send_prompt(board.link, request)
     pending = board.link.send(request.generate())
-    ended = False
     try:
-        while not ended:
+        while True:
             pending.wait(0)
             news = board.link.receive(_SLICE)
             if isinstance(news, wire.Fault):
-                ended = True
                 raise board.fault(news)
             if isinstance(news, wire.Logits) and news.request == request.number:
-                data = memory.read(news.address, 4 * news.count)
-                yield news.position, np.frombuffer(data, "<f4")
+                yield news.position, np.frombuffer(memory.read(news.address, 4 * news.count), "<f4")
                 board.link.request(wire.LogitsNext(request=request.number))
             elif isinstance(news, wire.Done) and news.request == request.number:
-                ended = True
+                return
             elif news is None:
                 board.watch("logits")
-    finally:
-        if not ended:
-            with contextlib.suppress(BoardError):  # the error that brought us here is the one that matters
-                board.link.send(wire.Cancel(request=request.number))
+    except BoardError:
+        raise  # nothing runs any more that could be cancelled
+    except BaseException:
+        abandon(board.link, request.number)
+        raise

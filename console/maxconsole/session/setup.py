@@ -10,7 +10,8 @@ from maxconsole.boards import DEFAULT_BOARD, Board, Plan, load_board, plan
 from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.firmware.build import BuiltFirmware, build
 from maxconsole.models.image import WeightImage
-from maxconsole.session.model import Model, find_model
+from maxconsole.models.model import Model
+from maxconsole.session.model import open_model
 from maxconsole.session.progress import Progress, silent
 
 
@@ -44,8 +45,8 @@ def prepare(setup: Setup, progress: Progress = silent) -> Prepared:
     Raises UserError, DoesNotFit before anything slow is started, ToolMissing, CompileError.
     """
     board = load_board(setup.board)
-    model = Model(find_model(setup.model))
+    model = open_model(setup.model)
     planned = plan(board, model.facts, setup.context, setup.batch)
-    image = model.image(progress)
+    image = model.image(lambda done, total: progress("pack", done, total))
     firmware = build(board, planned, progress=lambda done, total, name: progress("build", done, total, name))
     return Prepared(setup, board, model, planned, image, firmware)

@@ -11,8 +11,8 @@ Entries = tuple[tuple[str, str], ...]
 
 BADGE: Final = (
     "MODELLED: cycles and misses come from the timing model of the virtual board, whose version stands beside it; the "
-    "instructions themselves really ran. MEASURED: they come from the counters of a real core. COUNTED: fast mode; "
-    "events are counted, and there are no cycles."
+    "instructions themselves really ran. MEASURED: they come from the counters of a real core. UNTIMED: fast mode of a "
+    "virtual board; nothing is counted there."
 )
 
 STATUS: Final[Entries] = (

@@ -139,9 +139,8 @@ def sampling_of(generating: Generating) -> Sampling:
 
 
 def _badge(session: BoardSession) -> str:
-    """MODELLED with the timing model's version, COUNTED in fast mode, MEASURED on silicon."""
+    """The session's badge in few characters: MODELLED with the timing model's version, UNTIMED, or MEASURED."""
     badge = session.badge
-    if not badge.modelled:
-        return "MEASURED"
-    version = "" if badge.model_version is None else f" v{badge.model_version}"
-    return f"{'MODELLED' if badge.timed else 'COUNTED'}{version}"
+    if badge.modelled and badge.timed and badge.model_version is not None:
+        return f"MODELLED v{badge.model_version}"
+    return str(badge)

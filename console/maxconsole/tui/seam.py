@@ -22,7 +22,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the user wants to run. `model` None is the demo model; `fast` counts and does not time."""
+    """What the user wants to run. `model` None is the demo model; `fast` runs a virtual board without its timing model."""
 
     board: str
     model: str | None = None

@@ -296,7 +296,7 @@ class VirtualBoard:
 
     @property
     def gdb_socket(self) -> Path:
-        """The GDB stub, for other debuggers: free as long as none of the methods below was called, or after resume()."""
+        """The GDB stub, for other debuggers: free until a method below is called, and again after resume()."""
         return self._run_folder.path / "gdb"
 
     @contextlib.contextmanager

@@ -38,8 +38,13 @@ def find_compiler() -> Compiler:
     for command in _candidates():
         try:
             run = subprocess.run(
-                [*command, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                timeout=_SECONDS, check=False,
+                [*command, "--version"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
             continue
@@ -88,7 +93,12 @@ def _compile(compiler: Compiler, sources: list[Path], include: Path, built: Path
         command = [*compiler.command, *_FLAGS, f"-I{include}", *map(str, sources), "-o", str(output), *_LIBRARIES]
         try:
             run = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=_SECONDS,
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired as error:

@@ -32,7 +32,13 @@ class ModelReport:
 
 
 def plugin_arguments(
-    board: Board, *, ram_path: str, report: Path, parent: int, uncached: Sequence[MemoryRange] = (), verify: bool = False
+    board: Board,
+    *,
+    ram_path: str,
+    report: Path,
+    parent: int,
+    uncached: Sequence[MemoryRange] = (),
+    verify: bool = False,
 ) -> dict[str, str | list[str]]:
     """The plug-in's arguments for `board`. A value that is a list stands for several arguments of that name.
 

@@ -55,15 +55,22 @@ def _examine(path: Path, _changed: int, cpu: str) -> Qemu:
     if cpu not in _ask(path, "-machine", "virt", "-cpu", "help").split():
         raise ToolMissing(f"{path} ({version}) does not emulate {cpu}", hint=_INSTALL)
     if "-plugin" not in _ask(path, "--help"):
-        raise ToolMissing(f"{path} ({version}) was built without plug-ins", hint=f"install a distribution's build: {_INSTALL}")
+        raise ToolMissing(
+            f"{path} ({version}) was built without plug-ins", hint=f"install a distribution's build: {_INSTALL}"
+        )
     return Qemu(path, version)
 
 
 def _ask(path: Path, *arguments: str) -> str:
     try:
         run = subprocess.run(
-            [path, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=_SECONDS, check=False,
+            [path, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise ToolMissing(f"{path} {' '.join(arguments)} gave no answer in {_SECONDS:.0f} s", hint=_INSTALL) from error

@@ -68,7 +68,9 @@ class GuestRam:
             return
         file_system = os.statvfs(self._folder)
         free = file_system.f_bavail * file_system.f_frsize
-        message = f"the virtual board needs {show_bytes(needed)} in {self._folder}, and {show_bytes(free)} is free there"
+        message = (
+            f"the virtual board needs {show_bytes(needed)} in {self._folder}, and {show_bytes(free)} is free there"
+        )
         hint = "choose a smaller model or context; in a container, start it with more (--shm-size=1g)"
         if free < needed:
             raise DoesNotFit(message, hint=hint)

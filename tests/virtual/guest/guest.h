@@ -39,11 +39,11 @@ static inline void difference(int index, const struct result *from, const struct
     result->watch_refills = to->watch_refills - from->watch_refills;
 }
 
-#define MEASURE(index, work)                                                                                           \
-    do {                                                                                                               \
-        struct result before, after;                                                                                   \
-        sample(&before);                                                                                               \
-        work;                                                                                                          \
-        sample(&after);                                                                                                \
-        difference(index, &before, &after);                                                                            \
+#define MEASURE(index, work)                                                                                 \
+    do {                                                                                                     \
+        struct result before, after;                                                                         \
+        sample(&before);                                                                                     \
+        work;                                                                                                \
+        sample(&after);                                                                                      \
+        difference(index, &before, &after);                                                                  \
     } while (0)

@@ -15,7 +15,7 @@ void chase(uint64_t n, const void *at);
 void prefetched(uint64_t n, const void *at);
 void zero_lines(uint64_t n, void *at);
 
-#define FAR ((uint8_t *)0x88000000)   // never touched before
+#define FAR   ((uint8_t *)0x88000000) // never touched before
 #define CHAIN ((uint64_t *)0x8c000000)
 enum { MEGABYTE = 1 << 20, CHAIN_LINES = 1 << 16 };
 
@@ -30,7 +30,8 @@ static void make_chain(void) {
 }
 
 static void enable_timer_interrupt(void) { // stays masked in the core: it only has to end WFI
-    volatile uint32_t *distributor = (volatile uint32_t *)0x08000000, *interface = (volatile uint32_t *)0x08010000;
+    volatile uint32_t *distributor = (volatile uint32_t *)0x08000000,
+                      *interface = (volatile uint32_t *)0x08010000;
     distributor[0x100 / 4] = 1u << 27;
     distributor[0] = 1;
     interface[1] = 0xff;
@@ -38,7 +39,8 @@ static void enable_timer_interrupt(void) { // stays masked in the core: it only 
 }
 
 static void wait_idle(uint32_t ticks) { // as firmware does: until a timer's interrupt is pending
-    asm volatile("msr cntv_tval_el0, %0\n msr cntv_ctl_el0, %1\n isb\n wfi" ::"r"((uint64_t)ticks), "r"(UINT64_C(1)));
+    asm volatile("msr cntv_tval_el0, %0\n msr cntv_ctl_el0, %1\n isb\n wfi" ::"r"((uint64_t)ticks),
+                 "r"(UINT64_C(1)));
     uint64_t control;
     do
         asm volatile("mrs %0, cntv_ctl_el0" : "=r"(control));

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from textual.screen import Screen
@@ -13,11 +14,6 @@ from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
 from maxconsole.tui.panes.ring import RingPane
-from maxconsole.tui.screens.boards import BoardPicker
-from maxconsole.tui.screens.help import HelpScreen
-from maxconsole.tui.screens.job import JobScreen
-from maxconsole.tui.screens.models import ModelPicker
-from maxconsole.tui.screens.settings import Settings, SettingsDialog
 from maxconsole.tui.seam import ModelCard
 from maxconsole.tui.themes import THEMES
 from maxconsole.tui.widgets.prompt import Prompt
@@ -26,6 +22,8 @@ from maxconsole.tui.widgets.transcript import Transcript
 if TYPE_CHECKING:
     from maxconsole.tui.actions import Where
     from maxconsole.tui.control import Control
+    from maxconsole.tui.job import Job
+    from maxconsole.tui.screens.settings import Settings
 
 AnyPane: TypeAlias = KernelPane | CachePane | RingPane | LogPane
 
@@ -97,7 +95,7 @@ class Doings(Screen[None]):
                 self.control.choice = replace(self.control.choice, board=name)
                 self._offer_start()
 
-        self.app.push_screen(BoardPicker(self.control.workbench, self.control.choice.board), taken)
+        self.app.push_screen(self._dialogs.BoardPicker(self.control.workbench, self.control.choice.board), taken)
 
     def do_model_pick(self) -> None:
         def taken(card: ModelCard | None) -> None:
@@ -105,7 +103,7 @@ class Doings(Screen[None]):
                 self.control.choose_model(card)
                 self._offer_start()
 
-        self.app.push_screen(ModelPicker(self.control.workbench, self.control.choice), taken)
+        self.app.push_screen(self._dialogs.ModelPicker(self.control.workbench, self.control.choice), taken)
 
     def do_settings_edit(self) -> None:
         control = self.control
@@ -117,24 +115,33 @@ class Doings(Screen[None]):
                 if changed:
                     self._offer_start()
 
-        self.app.push_screen(SettingsDialog(control.generating, control.choice, control.workbench.check), taken)
+        self.app.push_screen(
+            self._dialogs.SettingsDialog(control.generating, control.choice, control.workbench.check), taken
+        )
 
     def do_board_start(self) -> None:
         self.edited = None
         self.control.start(self.control.choice)
-        job = self.control.starting
-        if job is not None:
-            self.app.push_screen(JobScreen(job), lambda _done: self.do_pane_prompt())
+        self._watch(self.control.starting)
 
     do_board_restart = do_board_start
 
     def do_board_verify(self) -> None:
-        job = self.control.verify()
-        if job is not None:
-            self.app.push_screen(JobScreen(job), lambda _done: self.do_pane_prompt())
+        self._watch(self.control.verify())
 
     def do_board_release(self) -> None:
         self.control.release()
+
+    def _watch(self, job: Job | None) -> None:
+        """Shows a job until it is over."""
+        if job is not None:
+            self.app.push_screen(self._dialogs.JobScreen(job), lambda _done: self.do_pane_prompt())
+
+    @property
+    def _dialogs(self) -> ModuleType:
+        from maxconsole.tui.screens import dialogs  # noqa: PLC0415  what is not seen first need not be loaded first
+
+        return dialogs
 
     def _offer_start(self) -> None:
         verb = "restart" if self.control.session else "start"
@@ -244,7 +251,7 @@ class Doings(Screen[None]):
         self.notify(path, title="saved", markup=False)
 
     def do_help_show(self) -> None:
-        self.app.push_screen(HelpScreen(self.where))
+        self.app.push_screen(self._dialogs.HelpScreen(self.where))
 
     def do_help_commands(self) -> None:
         self.app.action_command_palette()

@@ -53,6 +53,8 @@ class MainScreen(Doings, Screen[None]):
         self._ready = False  # keys may come before the widgets are there
 
     def compose(self) -> ComposeResult:
+        self._arrangement = arrangement(*self.app.size)
+        self._set_classes()  # before there are widgets that would all have to be styled again
         yield StatusBar()
         with Container(id="desk"):
             with Vertical(id="talk"):
@@ -68,6 +70,10 @@ class MainScreen(Doings, Screen[None]):
         yield Keys()
 
     def on_mount(self) -> None:
+        query = self.query_one
+        self._panes = (query(KernelPane), query(CachePane), query(RingPane), query(LogPane))
+        self._bar, self._keys, self._tabs = query(StatusBar), query(Keys), query(TabStrip)
+        self._talk_rule, self._transcript, self._prompt = query("#talk > Rule", Rule), query(Transcript), query(Prompt)
         self._ready = True
         self.set_interval(_PERIOD, self.look)
         self.place()
@@ -81,8 +87,7 @@ class MainScreen(Doings, Screen[None]):
     @property
     def panes(self) -> tuple[AnyPane, ...]:
         """The four panes, in the order of their numbers."""
-        query = self.query_one
-        return query(KernelPane), query(CachePane), query(RingPane), query(LogPane)
+        return self._panes
 
     @property
     def where(self) -> Where:
@@ -132,30 +137,29 @@ class MainScreen(Doings, Screen[None]):
                 pane.show(self._snapshot)
             elif pane.snapshot is not None:
                 pane.clear()
-        self.query_one(StatusBar).show(self._meter.read(control, self._snapshot))
-        transcript = self.query_one(Transcript)
-        transcript.update_chat(edited=self.edited)
-        transcript.guide(guide(control))
-        self.query_one(Keys).show(self.situation)
+        self._bar.show(self._meter.read(control, self._snapshot))
+        self._transcript.update_chat(edited=self.edited)
+        if not control.chat.turns:
+            self._transcript.guide(guide(control))
+        self._keys.show(self.situation)
         self._draw_rules()
 
     def _draw_rules(self) -> None:
-        prompt = self.query_one(Prompt)
         done, total = self.control.prefill or (0, 0)
         words = (
             f"prefill {done} of {total} tokens" if total else "waiting for the board" if self.control.answering else ""
         )
         if self.control.answering and not self.control.prefill:
             words = "answering"
-        self.query_one("#talk > Rule", Rule).say(
+        self._talk_rule.say(
             note=line(Span("editing an earlier question" if self.edited is not None else "", Ink.WARN)),
             headline=line(Span(words, Ink.DIM)),
-            lit=prompt.has_focus or self.query_one(Transcript).has_focus,
+            lit=self._prompt.has_focus or self._transcript.has_focus,
         )
         if self.tabbed:
             tabs = tuple(Tab(pane.NUMBER, pane.NAME, pane.figure()) for pane in self.panes)
             active = self.panes[self.shown]
-            self.query_one(TabStrip).show(tabs, active.NUMBER, lit=active.has_focus or active.has_focus_within)
+            self._tabs.show(tabs, active.NUMBER, lit=active.has_focus or active.has_focus_within)
 
     # Arrangement ------------------------------------------------------------------------------------------------
 
@@ -170,18 +174,21 @@ class MainScreen(Doings, Screen[None]):
         if not cells or not self._ready:
             return
         self._arrangement = arrangement(cells, rows)
-        self.set_class(self._arrangement is Arrangement.TILED and not self.zoomed, Arrangement.TILED)
-        self.set_class(self.zoomed and self.where is not Where.PROMPT, "-zoom-pane")
-        self.set_class(self.zoomed and self.where is Where.PROMPT, "-zoom-chat")
+        self._set_classes()
         heights = pane_rows(rows - _BAR_ROWS)
         for index, pane in enumerate(self.panes):
             pane.display = not self.tabbed or index == self.shown
             pane.styles.height = "1fr" if self.tabbed else heights[index]
             pane.set_tabbed(self.tabbed)
-        self.query_one(TabStrip).display = self.tabbed
+        self._tabs.display = self.tabbed
         stacked = not self.zoomed and self._arrangement is not Arrangement.TILED
         self.query_one("#figures").styles.height = max(_LEAST_PANE, (rows - _BAR_ROWS) // 2) if stacked else "1fr"
         self._draw_rules()
+
+    def _set_classes(self) -> None:
+        self.set_class(self._arrangement is Arrangement.TILED and not self.zoomed, Arrangement.TILED)
+        self.set_class(self.zoomed and self.where is not Where.PROMPT, "-zoom-pane")
+        self.set_class(self.zoomed and self.where is Where.PROMPT, "-zoom-chat")
 
     def on_tab_strip_chosen(self, event: TabStrip.Chosen) -> None:
         self.reveal(int(event.number) - 1)
@@ -192,7 +199,7 @@ class MainScreen(Doings, Screen[None]):
                 self.shown = index
         if self.tabbed:
             self.place()
-        self.query_one(Keys).show(self.situation)
+        self._keys.show(self.situation)
         self._draw_rules()
 
     def on_prompt_refused(self, event: Prompt.Refused) -> None:

@@ -84,7 +84,7 @@ class SettingsDialog(Dialog[Settings]):
                 with Horizontal(classes="field"):
                     yield Label("virtual board", classes="label")
                     yield Toggle(_TIMING, int(self._choice.fast), id="fast")
-                    yield Label("fast: counts only, no cycles, quicker", classes="about")
+                    yield Label("fast: quicker, without any figures", classes="about")
             yield Static("", id="complaint", markup=False)
             yield DialogKeys(("↑↓ Tab", "move"), ("Enter", "save"), ("Esc", "leave as it was"))
 

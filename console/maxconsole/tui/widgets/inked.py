@@ -4,24 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from maxconsole.tui.drawing.ink import Ink, Line, fit, width
-
-INK_CLASSES = {f"ink--{ink}" for ink in Ink}
+from maxconsole.tui.drawing.ink import Line, fit, width
+from maxconsole.tui.inks import ink_styles
 
 
 class Inked(Widget):
     """Base of everything that is drawn as lines. Subclasses say in `lines` what stands in the room they get."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = INK_CLASSES
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
@@ -63,16 +58,12 @@ class Inked(Widget):
         self.redraw()
 
 
-def ink_style(widget: Widget, ink: Ink) -> Style:
-    """How the theme shows `ink` on this widget's background."""
-    return widget.rich_style + widget.get_component_rich_style(f"ink--{ink}", partial=True)
-
-
 def inked_strip(widget: Widget, spans: Line, cells: int) -> Strip:
     """The spans in the widget's styles, exactly `cells` wide."""
     spans = fit(spans, cells)
-    segments = [Segment(span.text, ink_style(widget, span.ink)) for span in spans]
+    base, inks = widget.rich_style, ink_styles(widget.app)
+    segments = [Segment(span.text, base + inks[span.ink]) for span in spans]
     used = width(spans)
     if used < cells:
-        segments.append(Segment(" " * (cells - used), widget.rich_style))
+        segments.append(Segment(" " * (cells - used), base))
     return Strip(segments, cells)

@@ -41,6 +41,7 @@ class Prompt(TextArea):
             compact=True,
             highlight_cursor_line=False,
         )
+        self.cursor_blink = False  # two repaints a second would be most of what an idle console costs
         self._history = history
         self._back = 0
         self._draft = ""

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -13,16 +11,14 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from maxconsole.tui.drawing.ink import Line, fit, plain, width
-from maxconsole.tui.widgets.inked import INK_CLASSES, ink_style
+from maxconsole.tui.drawing.ink import Line, plain, width
+from maxconsole.tui.widgets.inked import inked_strip
 
 
 class Scroller(ScrollView, can_focus=True):
     """Subclasses say how many lines there are and give each of them; lines are wrapped or cut by them."""
 
     ALLOW_SELECT = True
-    COMPONENT_CLASSES: ClassVar[set[str]] = INK_CLASSES
-
     following = True
 
     @property
@@ -63,15 +59,13 @@ class Scroller(ScrollView, can_focus=True):
         at, cells = round(self.scroll_offset.y) + y, self.size.width
         if at >= self.line_count():
             return Strip.blank(cells, self.rich_style)
-        spans = fit(self.line(at), cells)
-        segments = [Segment(span.text, ink_style(self, span.ink)) for span in spans]
-        segments.append(Segment(" " * (cells - width(spans)), self.rich_style))
-        strip = Strip(segments, cells)
+        spans = self.line(at)
+        strip = inked_strip(self, spans, cells)
         selection = self.text_selection
         span = None if selection is None else selection.get_span(at)
         if span is not None:
             style = self.screen.get_component_rich_style("screen--selection")
-            strip = _marked(strip, span[0], width(spans) if span[1] == -1 else span[1], style)
+            strip = _marked(strip, span[0], min(cells, width(spans)) if span[1] == -1 else span[1], style)
         return strip.apply_offsets(0, at)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the GEMV kernels share. For .S files only.
+//
+// void gemv_FORMAT(const uint8_t *packs, const int8_t *values, const struct group_scale *groups, uint64_t k,
+//                  float *y, const int32_t *low_sums, float row_scale)
+//
+// x0 packs, advances   x1 values, advances   x2 groups, advances   x3 k left   x4 y   x5 low_sums   s0 row_scale
+//
+//   v0, v1     32 activations of the group: k 0..15, 16..31
+//   v4, v5     the group's scale and sum in every lane
+//   v16..v23   int64 sums: quad c in v(16 + 2c) (columns 4c, 4c + 1) and v(17 + 2c)
+//   v24..v27   16 packed bytes each; then their upper nibbles
+//   v28        lower nibbles
+//   v29        dot products of a quad, then its terms
+//   v30        scales or minima of a quad
+//   v31        15 in every byte
+//
+// Per quad and group of 32: 8 SDOT by element, MUL by the scales, MLA for the minimum, two SMLAL into the sums: for
+// q4_1 99 V slots per 512 MAC, of which 32 are SDOT.
+#pragma once
+
+#include "arch/asm.h"
+
+.macro zero register
+        movi    \register\().2d, #0
+.endm
+
+// Keeps the row's scale out of the way of v0, saves what the standard wants back, zeroes the sums.
+.macro gemv_begin
+        stp     d8, d9, [sp, #-80]!
+        stp     d10, d11, [sp, #16]
+        stp     d12, d13, [sp, #32]
+        stp     d14, d15, [sp, #48]
+        str     s0, [sp, #64]
+        .irp    n, 16, 17, 18, 19, 20, 21, 22, 23
+        zero    v\n
+        .endr
+        movi    v31.16b, #15
+.endm
+
+// y[n] = (float)(double)sum[n] * (D[n] * row_scale), with D at x0.
+.macro gemv_quad_out low, high, columns
+        scvtf   \low\().2d, \low\().2d
+        scvtf   \high\().2d, \high\().2d
+        fcvtn   \low\().2s, \low\().2d
+        fcvtn2  \low\().4s, \high\().2d
+        fmul    \columns\().4s, \columns\().4s, v0.4s
+        fmul    \low\().4s, \low\().4s, \columns\().4s
+.endm
+
+.macro gemv_end
+        ld1     {v24.4s-v27.4s}, [x0]
+        add     x9, sp, #64
+        ld1r    {v0.4s}, [x9]
+        gemv_quad_out v16, v17, v24
+        gemv_quad_out v18, v19, v25
+        gemv_quad_out v20, v21, v26
+        gemv_quad_out v22, v23, v27
+        stp     q16, q18, [x4]
+        stp     q20, q22, [x4, #32]
+        ldp     d10, d11, [sp, #16]
+        ldp     d12, d13, [sp, #32]
+        ldp     d14, d15, [sp, #48]
+        ldp     d8, d9, [sp], #80
+        ret
+.endm
+
+// One vector of nibbles: dot += low * xl[lane] + high * xh[lane].
+.macro dot_nibbles packed, xl, xh, lane, dot=v29, dot_high=v29
+        and     v28.16b, \packed\().16b, v31.16b
+        ushr    \packed\().16b, \packed\().16b, #4
+        sdot    \dot\().4s, v28.16b, \xl\().4b[\lane]
+        sdot    \dot_high\().4s, \packed\().16b, \xh\().4b[\lane]
+.endm
+
+// The same with a fifth bit: low[lane] is bit `lane` of `bits`, high[lane] bit 4 + lane. `bit4` holds 16 in every byte.
+.macro dot_5bit packed, bits, bit4, moved, xl, xh, lane
+        and     v28.16b, \packed\().16b, v31.16b
+        ushr    \packed\().16b, \packed\().16b, #4
+        shl     \moved\().16b, \bits\().16b, #(4 - \lane)
+        bit     v28.16b, \moved\().16b, \bit4\().16b
+        .if     \lane == 0
+        bit     \packed\().16b, \bits\().16b, \bit4\().16b
+        .else
+        ushr    \moved\().16b, \bits\().16b, #\lane
+        bit     \packed\().16b, \moved\().16b, \bit4\().16b
+        .endif
+        sdot    v29.4s, v28.16b, \xl\().4b[\lane]
+        sdot    v29.4s, \packed\().16b, \xh\().4b[\lane]
+.endm
+
+// Adds v29 times the group's scale to the sums of a quad.
+.macro add_terms low, high, scale
+        smlal   \low\().2d, v29.2s, \scale\().2s
+        smlal2  \high\().2d, v29.4s, \scale\().4s
+.endm

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plug-in's A64 decoder against an independent one: binutils' disassembler, on random encodings."""
+
+from __future__ import annotations
+
+import random
+import re
+import struct
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from maxconsole import paths
+from maxconsole.virtual.compiler import find_compiler
+
+WORDS = 24_000
+NONE, LOAD, STORE, PREFETCH_L1, PREFETCH_L2, ZERO_LINE, ATOMIC = range(7)
+SP = 31
+
+#: By mnemonic: classes that are right for it. Mnemonics that share a row of the table are tried through one of them.
+CLASSES = {
+    "add": {"INT", "INT_M", "V"}, "adds": {"INT", "INT_M"}, "and": {"INT", "V"}, "movk": {"INT"}, "adrp": {"INT"},
+    "ubfx": {"INT"}, "extr": {"INT_M"}, "csel": {"INT"}, "ccmp": {"INT"}, "lsr": {"INT"}, "clz": {"INT", "V"},
+    "madd": {"MUL_W", "MUL_X"}, "smaddl": {"MUL_W"}, "umulh": {"MUL_HIGH"}, "udiv": {"DIVIDE"}, "crc32w": {"MUL_W"},
+    "b": {"BRANCH"}, "bl": {"BRANCH_LINK"}, "cbz": {"BRANCH"}, "tbnz": {"BRANCH"}, "br": {"BRANCH"}, "ret": {"BRANCH"},
+    "mrs": {"SYSTEM"}, "svc": {"SYSTEM"}, "hlt": {"SYSTEM"},
+    "sdot": {"V_DOT"}, "udot": {"V_DOT"}, "zip1": {"V"}, "uzp2": {"V"}, "trn1": {"V"}, "ext": {"V"}, "movi": {"V"},
+    "tbl": {"V", "V_TBL_LONG"}, "tbx": {"V", "V_TBL_LONG"}, "umin": {"V"}, "sabd": {"V"}, "uabdl": {"V"},
+    "cmtst": {"V"},     "bsl": {"V"}, "orr": {"INT", "V"}, "addp": {"V"}, "saba": {"V_SHIFT"}, "uabal": {"V_SHIFT"}, "sshl": {"V_SHIFT"},
+    "sqrshl": {"V_SHIFT"}, "ushr": {"V_SHIFT"}, "usra": {"V_SHIFT"}, "sshll": {"V_SHIFT"}, "sqshrn": {"V_SHIFT"},
+    "shl": {"V_SHIFT"}, "mul": {"MUL_W", "MUL_X", "V_MUL_D", "V_MUL_Q"}, "mla": {"V_MUL_D", "V_MUL_Q"},
+    "sqdmulh": {"V_MUL_D", "V_MUL_Q", "V_MUL_LONG"}, "sqrdmlah": {"V_MUL_D", "V_MUL_Q", "V_MUL_LONG"},
+    "smlal": {"V_MUL_LONG"}, "umull2": {"V_MUL_LONG"}, "sqdmlal": {"V_MUL_LONG"}, "pmull": {"V_MUL_LONG"},
+    "fmla": {"V_FP"}, "fmul": {"V_FP"}, "fadd": {"V_FP"}, "fmadd": {"V_FP"}, "fmaxnm": {"V_FP"}, "faddp": {"V_FP", "V"},
+    "fdiv": {"V_DIVIDE", "V_DIVIDE_Q"}, "fcmp": {"V_COMPARE_FLAGS"}, "fccmp": {"V_COMPARE_FLAGS"}, "fcsel": {"V"},
+    "fcvtzs": {"FP_TO_GPR", "V_CONVERT_D", "V_CONVERT_Q", "V_CONVERT_H"},
+    "scvtf": {"FP_FROM_GPR", "V_CONVERT_D", "V_CONVERT_Q", "V_CONVERT_H"},
+    "fcvtl": {"V_CONVERT_Q"}, "fcvtn": {"V_CONVERT_Q"}, "frintn": {"V_CONVERT_D", "V_CONVERT_Q", "V_CONVERT_H"},
+    "ldr": {"LOAD"}, "ldrsw": {"LOAD"}, "ldur": {"LOAD"}, "ldar": {"LOAD"}, "ldp": {"LOAD", "LOAD_PAIR"},
+    "str": {"STORE", "STORE_V"}, "stp": {"STORE", "STORE_PAIR", "STORE_V"}, "stlr": {"STORE"}, "prfm": {"PREFETCH"},
+    "ld1": {"LOAD_VECTORS", "LOAD_LANE"}, "ld1r": {"LOAD_LANE"}, "ld3": {"LOAD_LANE"}, "ld4": {"LOAD_LD4", "LOAD_LANE"},
+    "st1": {"STORE_V", "STORE_LANE"}, "st2": {"STORE_LANE"}, "st4": {"STORE_LANE"},
+    "ldxr": {"ATOMIC"}, "stlxr": {"ATOMIC"}, "cas": {"ATOMIC"}, "ldadd": {"ATOMIC"}, "swpal": {"ATOMIC"},
+}  # fmt: skip
+
+#: Extensions beyond Armv8.2-A, which a Cortex-A76 does not have.
+LATER = re.compile(
+    r"(bc\.|bf|cpy|set[pmeg]|ldapur|stlur|ldg|stg|st2g|stzg|stz2g|irg|gmi|addg|subg|ldra|rmif|setf|fcmla|fcadd|fjcvt|"
+    r"eor3|bcax|rax1|xar|sha512|sm3|sm4|usdot|sudot|[su]mmla|usmmla|[su](max|min)\tw|[su](max|min)\tx|pac|aut|udf|"
+    r"ld64b|st64b|fmlal|fmlsl|frint(32|64)|cfinv|axflag|xaflag|ctz|cnt\t[wx]|abs\t[wx]|wfet|wfit|tcommit|msr\ts0_)"
+)
+MEMORY = re.compile(r"(ld|st|prfu?m|cas|swp)")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A line of decode_dump."""
+
+    kind: str
+    access: int
+    base: int
+    literal: bool
+    indexed: bool
+    bytes: int
+    offset: int
+    writeback: bool
+    moved_known: bool
+    moved: int
+    writes: int
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str, Decoded]]:
+    """Random words with what binutils and the plug-in say of each."""
+    chance = random.Random(76)
+    words = [_random_word(chance) for _ in range(WORDS)]
+    folder = tmp_path_factory.mktemp("decoder")
+    code = folder / "words.bin"
+    code.write_bytes(struct.pack(f"<{WORDS}I", *words))
+    listing = subprocess.run(
+        ["aarch64-linux-gnu-objdump", "-D", "-b", "binary", "-m", "aarch64", code],
+        capture_output=True, text=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+    texts = [
+        found[1].split("//")[0].strip() for found in re.finditer(r"^ *[0-9a-f]+:\t[0-9a-f]{8} \t(.*)$", listing, re.M)
+    ]
+    firmware = paths.firmware_dir()
+    sources = [Path(__file__).parent / "decode_dump.c"]
+    sources += [firmware / "virtual" / name for name in ("a64_decode.c", "a64_memory.c")]
+    program = folder / "decode_dump"
+    command = [*find_compiler().command, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{firmware}"]
+    subprocess.run([*command, *sources, "-o", program], check=True, timeout=60)
+    dump = subprocess.run([program], stdin=code.open("rb"), capture_output=True, text=True, check=True, timeout=60)
+    decoded = [_parse(line) for line in dump.stdout.splitlines()]
+    assert len(texts) == len(decoded) == WORDS
+    return [item for item in zip(words, texts, decoded, strict=True) if not _not_for_us(item[1])]
+
+
+def _random_word(chance: random.Random) -> int:
+    word = chance.getrandbits(32)
+    group = chance.random()
+    if group < 0.45:  # vector and floating point
+        return word | 0b0111 << 25
+    if group < 0.85:  # loads and stores
+        return word & ~(1 << 25) | 1 << 27
+    main = chance.choice([0b1000, 0b1001, 0b1010, 0b1011, 0b0101, 0b1101])  # immediate, branch and system, register
+    return word & ~(0b1111 << 25) | main << 25
+
+
+def _not_for_us(text: str) -> bool:
+    return text.startswith(".inst") or "undefined" in text or LATER.match(text) is not None
+
+
+def _parse(line: str) -> Decoded:
+    kind, *rest = line.split()
+    access, base, literal, indexed, size, offset, writeback, known, moved = map(int, rest[:9])
+    return Decoded(
+        kind, access, base, bool(literal), bool(indexed), size, offset, bool(writeback), bool(known), moved,
+        int(rest[9], 16),
+    )  # fmt: skip
+
+
+def test_everything_that_the_core_has_is_decoded(sample: list[tuple[int, str, Decoded]]) -> None:
+    missing = {text for _, text, decoded in sample if decoded.kind == "UNDECODED"}
+    assert not missing
+
+
+def test_classes_agree_with_the_mnemonic(sample: list[tuple[int, str, Decoded]]) -> None:
+    seen = set()
+    for word, text, decoded in sample:
+        mnemonic = text.split()[0]
+        if mnemonic in CLASSES and decoded.kind != "UNDECODED":
+            seen.add(mnemonic)
+            assert decoded.kind in CLASSES[mnemonic], (hex(word), text)
+    assert len(seen) > 0.85 * len(CLASSES)
+
+
+def test_memory_operands_agree(sample: list[tuple[int, str, Decoded]]) -> None:
+    checked = 0
+    for word, text, decoded in sample:
+        if not MEMORY.match(text) or decoded.kind == "UNDECODED":
+            continue
+        where = (hex(word), text, decoded)
+        match = re.search(r"\[(x\d+|sp)(?:, (?:#(-?\d+)|([xw]\w+).*?))?\](!)?(?:, (?:#(-?\d+)|(x\d+)))?$", text)
+        if match is None:
+            assert decoded.literal, where
+            continue
+        base, offset, index, before, after, after_register = match.groups()
+        register = SP if base == "sp" else int(base[1:])
+        assert decoded.base == register, where
+        assert decoded.indexed == (index is not None), where
+        if decoded.access != ATOMIC:
+            assert decoded.offset == int(offset or 0), where
+        assert decoded.writeback == bool(before or after or after_register), where
+        if decoded.writeback:
+            assert decoded.moved_known == (after_register is None), where
+            if decoded.moved_known:
+                assert decoded.moved == int(after or offset or 0), where
+            assert decoded.writes >> register & 1, where
+        size = _size(text)
+        if size is not None:
+            assert decoded.bytes == size, where
+            checked += 1
+    assert checked > 2000
+
+
+def _size(text: str) -> int | None:
+    """Bytes that an instruction accesses, by its operands; None where this simple reading does not tell."""
+    mnemonic, operands = text.split("\t", 1)
+    structure = re.match(r"\{v\d+\.(\d*)([bhsd])(?:-v\d+\.\w+|(?:, v\d+\.\w+)*)\}(\[\d+\])?", operands)
+    if structure is not None:
+        names = re.findall(r"v(\d+)\.", operands.split("}")[0])
+        count = (int(names[1]) - int(names[0])) % 32 + 1 if "-" in operands.split("}")[0] else len(names)
+        element = {"b": 1, "h": 2, "s": 4, "d": 8}[structure[2]]
+        lanes = 1 if structure[3] or mnemonic.endswith("r") else int(structure[1])
+        return count * element * lanes
+    if re.match(r"(ldr|str|ldur|stur|ldtr|sttr)(s?[bhw])?$", mnemonic):
+        suffix = re.sub(r"^(ldur|stur|ldtr|sttr|ldr|str)s?", "", mnemonic)
+        if suffix:
+            return {"b": 1, "h": 2, "w": 4}[suffix]
+        return {"w": 4, "x": 8, "b": 1, "h": 2, "s": 4, "d": 8, "q": 16}[operands[0]]
+    if re.match(r"(ldp|stp|ldnp|stnp|ldpsw)$", mnemonic):
+        if mnemonic == "ldpsw":
+            return 8
+        return 2 * {"w": 4, "x": 8, "s": 4, "d": 8, "q": 16}[operands[0]]
+    return None
