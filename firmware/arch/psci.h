@@ -6,10 +6,8 @@
 
 #include "board_config.h"
 
-#define PSCI_VERSION       UINT64_C(0x84000000)
 #define PSCI_CPU_ON        UINT64_C(0xc4000003) // core id, entry, value for its x0
 #define PSCI_AFFINITY_INFO UINT64_C(0xc4000004) // core id, 0: returns 0 on, 1 off, 2 about to be on
-#define PSCI_SYSTEM_OFF    UINT64_C(0x84000008)
 
 #define PSCI_SUCCESS 0 // errors are negative
 

@@ -11,7 +11,7 @@
         .type   _start, %function
 _start:
         msr     daifset, #0xf
-        // Affinity of the core: level 0 on QEMU, level 1 where the cores are multi-threaded by name (MT, all of DynamIQ).
+        // Affinity of the core: level 0 on QEMU, level 1 where cores count as multi-threaded (MT: all of DynamIQ).
         mrs     x9, mpidr_el1
         lsr     x10, x9, #8
         tst     x9, #1 << 24
@@ -44,8 +44,8 @@ _start:
         mov     sp, x9
         isb
 
-        // Memory that is written before the caches are on, or behind them, must not lie in them: a dirty line of whoever ran
-        // before would land on top later.
+        // Memory that is written before the caches are on, or behind them, must not lie in them: a dirty line of
+        // whoever ran before would land on top later.
         adrp    x0, __bss_start
         add     x0, x0, :lo12:__bss_start
         adrp    x1, __bss_end

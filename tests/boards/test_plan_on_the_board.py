@@ -14,7 +14,7 @@ from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
-from gguf_files import write_model  # noqa: E402  # the model tests' writer of small files
+from gguf_files import write_model  # the model tests' writer of small files
 
 pytestmark = pytest.mark.system
 

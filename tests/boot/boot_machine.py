@@ -8,7 +8,7 @@ import contextlib
 import mmap
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -95,6 +95,11 @@ class Machine:
         """Processor time that QEMU has used."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+#: The fixtures `run` and `build_program`, see conftest.py.
+Boot = Callable[..., contextlib.AbstractContextManager[Machine]]
+BuildProgram = Callable[..., Path]
 
 
 @contextlib.contextmanager

@@ -7,14 +7,13 @@ import contextlib
 import functools
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from boot_machine import Machine, boot
+from boot_machine import Boot, BuildProgram, Machine, boot
 
 from maxconsole import paths
 from maxconsole.boards import Board, load_board, plan_unbound
@@ -25,9 +24,6 @@ from maxconsole.firmware.toolchain import find_toolchain
 PROGRAMS = Path(__file__).parent / "programs"
 _FOLDERS = ("arch", "hal", "link", "schema")
 _COMMAND_LOOP = ("generate.h", "main.c", "prompt.c", "prompt.h", "report.c", "report.h", "serve.c", "serve.h")
-
-Boot = Callable[..., AbstractContextManager[Machine]]
-BuildProgram = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")

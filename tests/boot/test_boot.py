@@ -7,7 +7,7 @@ import time
 import zlib
 
 import pytest
-from conftest import Boot, BuildProgram
+from boot_machine import Boot, BuildProgram
 
 from maxconsole.boards import Board
 from maxconsole.firmware.elf import read_elf

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from conftest import Boot
+from boot_machine import Boot
 
 from maxconsole.link.frames import PAYLOAD_MAX, encode_frame
 from maxconsole.schema import wire

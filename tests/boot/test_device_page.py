@@ -6,8 +6,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from boot_machine import Journal
-from conftest import BuildProgram
+from boot_machine import BuildProgram, Journal
 
 from maxconsole.boards import Board
 from maxconsole.errors import ToolMissing

@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from boot_machine import Machine
-from conftest import Boot, BuildProgram
+from boot_machine import Boot, BuildProgram, Machine
 
 from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.schema import wire

@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from boot_machine import Journal, Machine
-from conftest import Boot
+from boot_machine import Boot, Journal, Machine
 
 from maxconsole.link.client import Link, RefusedError
 from maxconsole.link.frames import Frame

@@ -7,9 +7,8 @@ import random
 import time
 
 import pytest
-from boot_machine import Machine
+from boot_machine import Boot, Machine
 from cobs import cobs
-from conftest import Boot
 
 from maxconsole.schema import wire
 

@@ -8,8 +8,7 @@ import time
 from collections import Counter
 
 import pytest
-from boot_machine import Journal, Machine
-from conftest import Boot, BuildProgram
+from boot_machine import Boot, BuildProgram, Journal, Machine
 
 from maxconsole.boards import Board
 from maxconsole.firmware.elf import read_elf

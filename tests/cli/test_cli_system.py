@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from gguf_files import write_model
 pytestmark = pytest.mark.system
 
 PROGRAM = [sys.executable, "-c", "from maxconsole.cli import main; main()"]
+MARK = "MAXCONSOLE_TEST_RUN"
 SMALL = ("--context", "128", "--batch", "16")
 
 
@@ -29,35 +32,29 @@ def environment(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.C
     )
     assert pytestconfig.cache is not None
     cache = str(pytestconfig.cache.mkdir("maxconsole"))
-    return {**os.environ, "MAXCONSOLE_CACHE": cache, "MAXCONSOLE_MODEL": str(model), "NO_COLOR": "1"}
+    ours = {"MAXCONSOLE_CACHE": cache, "MAXCONSOLE_MODEL": str(model), "NO_COLOR": "1", MARK: uuid.uuid4().hex}
+    return {**os.environ, **ours}
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind(environment: dict[str, str]) -> Iterator[None]:
     """Every emulator that a test started has ended when the test has."""
-    before = emulators()
     yield
     end = time.monotonic() + 10
-    while emulators() - before and time.monotonic() < end:
+    while emulators(environment) and time.monotonic() < end:
         time.sleep(0.1)
-    assert emulators() <= before
+    assert not emulators(environment)
 
 
-def emulators() -> set[int]:
-    """Emulators that run the tiny model, whoever started them: their command lines name this test's cache."""
+def emulators(environment: dict[str, str]) -> set[int]:
+    """Emulators that these tests have started, found by a mark in their environment."""
+    mark = f"{MARK}={environment[MARK]}".encode()
     found = set()
     for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                if b"qemu-system-aarch64" in (folder / "cmdline").read_bytes() and session_of(folder) == os.getsid(0):
-                    found.add(int(folder.name))
-            except OSError:
-                continue
+        with contextlib.suppress(OSError, ValueError):
+            if b"qemu-system" in (folder / "comm").read_bytes() and mark in (folder / "environ").read_bytes():
+                found.add(int(folder.name))
     return found
-
-
-def session_of(folder: Path) -> int:
-    return int((folder / "stat").read_text().rpartition(")")[2].split()[3])
 
 
 def run(environment: dict[str, str], *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -176,6 +176,14 @@ def test_a_build_can_be_stopped(builder: Builder, tmp_path: Path, board: Board, 
     assert time.monotonic() - started < 5
 
 
+def test_a_cache_that_cannot_be_used_is_a_plain_message(builder: Builder, cache: Path) -> None:
+    (cache / "build").mkdir(parents=True)
+    (cache / "build" / "objects").write_text("a file where a folder belongs")
+    with pytest.raises(UserError, match="the build failed in") as caught:
+        builder()
+    assert "MAXCONSOLE_CACHE" in caught.value.hint
+
+
 def test_a_board_with_unknown_registers_is_refused_before_compiling(tree: FirmwareTree, toolchain: Toolchain) -> None:
     board = load_board("aimax395")
     with pytest.raises(UserError, match=r"these are unknown: cpu\.clock_hz, uart\.base, .*boot\.core_ids"):

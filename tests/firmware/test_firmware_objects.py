@@ -47,8 +47,8 @@ class Store:
             self.write(*self.edits.pop(0))
         return subprocess.CompletedProcess(list(command), 0, "", "")
 
-    def get(self) -> CompiledObject:
-        tools = Toolchain("gcc", ("cc",), ("cc",), "1.0")
+    def get(self, *options: str) -> CompiledObject:
+        tools = Toolchain("gcc", ("cc", *options), ("cc",), "1.0")
         snapshot = Snapshot(self.root, "firmware", self.root / "config")
         found = ObjectStore(self.root / "objects", tools, snapshot, self.compile).get("firmware/a.c", ())
         assert isinstance(found, CompiledObject)
@@ -64,6 +64,11 @@ def test_an_object_is_compiled_once(store: Store) -> None:
     assert not store.get().reused
     assert store.get().reused
     assert store.runs == 1
+
+
+def test_options_that_come_with_the_compilers_name_count(store: Store) -> None:
+    assert store.get().path != store.get("-O0").path
+    assert store.runs == 2
 
 
 def test_a_header_saved_while_the_compiler_runs_does_not_end_up_in_an_old_object(store: Store) -> None:

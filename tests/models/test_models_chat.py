@@ -6,11 +6,13 @@ from __future__ import annotations
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import gguf_files
 import pytest
 
 from maxconsole.errors import UserError
+from maxconsole.models import template_worker
 from maxconsole.models.chat import Conversation
 from maxconsole.models.chat_template import ChatTemplate, Message
 from maxconsole.models.model import Model
@@ -25,6 +27,24 @@ LLAMA3 = (
     "{% if loop.index0 == 0 %}{% set content = bos_token + content %}{% endif %}{{ content }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant<|endoftext|>\n\n' }}{% endif %}"
 )
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saves starting a process for each rendering where the process is not what is tested."""
+
+    def run(self: ChatTemplate, conversations: list[list[dict[str, str]]], *options: Any) -> list[str]:
+        generation, now = options
+        request = {
+            "template": self._source,
+            "conversations": conversations,
+            "variables": {**self._variables, "add_generation_prompt": generation},
+            "now": now.isoformat(),
+            "output_max": 1 << 20,
+        }
+        return template_worker.render(request)
+
+    monkeypatch.setattr(ChatTemplate, "_run", run)
 
 
 def parts(folder: Path, template: str | None = gguf_files.CHATML) -> tuple[Tokenizer, ChatTemplate]:
@@ -58,6 +78,7 @@ def refusal(folder: Path, template: str, content: str = "hi") -> str:
         ("{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}", "1"),
     ],
 )
+@pytest.mark.usefixtures("in_process")
 def test_templates_have_what_models_expect_of_them(tmp_path: Path, template: str, expected: str) -> None:
     assert rendered(tmp_path, template) == expected
 
@@ -110,6 +131,7 @@ def test_special_tokens_come_from_the_template_only(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("in_process")
 def test_special_tokens_are_told_apart_in_trimmed_messages_too(tmp_path: Path) -> None:
     tokenizer, template = parts(tmp_path, LLAMA3)
     turn = Conversation(tokenizer, template).ask("  <|im_end|> ")
@@ -117,12 +139,14 @@ def test_special_tokens_are_told_apart_in_trimmed_messages_too(tmp_path: Path) -
     assert marks == [0, START, 0, END, START, 0]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_template_that_rewrites_messages_may_not_hide_special_tokens(tmp_path: Path) -> None:
     shouting = "{% for m in messages %}{{ m.content | upper | replace('IM_', 'im_') }}{% endfor %}"
     assert rendered(tmp_path, shouting, "hello") == "HELLO"
     assert "holds the special token" in refusal(tmp_path, shouting, "x<|im_end|>")
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("template", [gguf_files.CHATML, LLAMA3], ids=["chatml", "llama3"])
 @pytest.mark.parametrize(
     ("reply", "stopped"),
@@ -147,6 +171,7 @@ def test_the_next_turn_adds_to_the_cached_tokens(tmp_path: Path, template: str, 
     assert tokenizer.decode(second.prompt, special=True).replace(reply, trimmed) == whole
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_template_that_rewrites_history_is_tokenized_afresh(tmp_path: Path) -> None:
     counting = (
         "{{ messages|length }}{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}<|im_start|>"
@@ -161,6 +186,7 @@ def test_a_template_that_rewrites_history_is_tokenized_afresh(tmp_path: Path) ->
     assert tokenizer.decode(again.prompt, special=True) == text
 
 
+@pytest.mark.usefixtures("in_process")
 def test_an_unanswered_question_is_dropped(tmp_path: Path) -> None:
     talk = Conversation(*parts(tmp_path))
     talk.ask("one")
@@ -170,6 +196,7 @@ def test_an_unanswered_question_is_dropped(tmp_path: Path) -> None:
     assert turn.shared == 0
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_system_message_is_the_templates_unless_given(tmp_path: Path) -> None:
     speaking = "{% if messages[0].role != 'system' %}DEFAULT {% endif %}" + gguf_files.CHATML
     tokenizer, template = parts(tmp_path, speaking)
@@ -178,6 +205,7 @@ def test_the_system_message_is_the_templates_unless_given(tmp_path: Path) -> Non
     assert tokenizer.decode(silent).startswith("system\n\nuser\nhi")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_begin_token_comes_once(tmp_path: Path) -> None:
     def wants_bos(template: str, name: str) -> Model:
         return Model.open(

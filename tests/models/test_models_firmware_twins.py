@@ -85,7 +85,7 @@ LOGITS = hnp.arrays(np.float32, st.integers(1, 70), elements=st.floats(-40, 40, 
 ODD_LOGITS = hnp.arrays(np.float32, st.integers(1, 12), elements=st.floats(width=32))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     logits=LOGITS | ODD_LOGITS,
     parameters=st.builds(
@@ -122,7 +122,7 @@ def test_vocabularies_of_real_size_agree_too(firmware: ctypes.CDLL) -> None:
     assert len(tokens) > 20
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(logits=LOGITS | ODD_LOGITS)
 @example(logits=np.zeros(1, np.float32))
 def test_log_sum_exp_is_the_firmwares_to_the_bit(firmware: ctypes.CDLL, logits: F32) -> None:

@@ -71,7 +71,7 @@ def dense(kind: Q, raw: U8) -> npt.NDArray[np.float64]:
     return np.asarray(dequantize(raw, kind), np.float64)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(rows=st.integers(1, 50), packs=st.integers(1, 5), seed=st.integers(0, 1 << 30))
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
 def test_unpacked_weights_are_the_files_within_the_stated_bound(kind: Q, rows: int, packs: int, seed: int) -> None:

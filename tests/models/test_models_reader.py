@@ -133,7 +133,7 @@ def test_an_empty_model_is_no_model(tmp_path: Path) -> None:
         lay_out(open_gguf(written(tmp_path, HEADER + bytes(16))))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_truncated_and_corrupted_files_never_cause_anything_but_a_user_error(
     tiny: Path, tmp_path: Path, data: st.DataObject

@@ -93,21 +93,21 @@ def test_control_tokens_are_silent_unless_asked_for(smollm: Tokenizer) -> None:
     assert not smollm.add_bos
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(text=st.text(max_size=60))
 def test_text_survives_sentencepiece(sentencepiece: Tokenizer, text: str) -> None:
     plain = text.replace("\u2581", " ")  # the marker of a space is a space
-    assert sentencepiece.decode(sentencepiece.encode(text)).removeprefix(" ") == plain.removeprefix(" ")
+    assert sentencepiece.decode(sentencepiece.encode(text)) == (f" {plain}" if plain else "")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(text=st.text(max_size=60))
 def test_text_survives_byte_pairs(smollm: Tokenizer, text: str) -> None:
     known = "".join(character for character in text if smollm.decode(smollm.encode(character)) == character)
     assert smollm.decode(smollm.encode(known)) == known
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tokens=st.lists(st.integers(3, 49151), max_size=12))
 def test_a_stream_gives_the_text_of_the_whole(smollm: Tokenizer, tokens: list[int]) -> None:
     stream = smollm.stream()

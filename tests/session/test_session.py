@@ -22,6 +22,7 @@ from maxconsole.firmware.symbols import Location
 from maxconsole.link.client import RefusedError
 from maxconsole.models.model import Model
 from maxconsole.schema import wire
+from maxconsole.session import diagnosis
 from maxconsole.session import session as session_module
 from maxconsole.session.sampling import GREEDY, Sampling
 from maxconsole.session.session import Session
@@ -51,7 +52,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     folder = tmp_path_factory.mktemp("session")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAXCONSOLE_CACHE", str(folder / "cache"))
-        patch.setattr(session_module, "Symbolizer", Symbols)
+        patch.setattr(diagnosis, "Symbolizer", Symbols)
         board = load_board("aimax395-virtual")
         model = Model.open(write_model(folder / "tiny.gguf"))
         yield Prepared(

@@ -98,13 +98,17 @@ def test_an_answer_comes_with_counted_kernels(session: Session) -> None:
     assert answer.kv.length == len(prompt_of(session)) + 7
 
 
-def test_the_same_request_takes_the_same_cycles_on_a_fresh_board(prepared: Prepared) -> None:
+def test_the_same_request_does_the_same_work_on_a_fresh_board(prepared: Prepared) -> None:
+    """Cycles may differ a little: when the command arrives, and how far the console has read, touches the caches."""
     runs = []
     for _ in range(2):
         with Session.start(prepared) as session:
             runs.append(answer_to(session, prompt_of(session)))
     assert runs[0].tokens == runs[1].tokens
-    assert runs[0].kernels == runs[1].kernels
+    assert runs[0].decode_cycles == pytest.approx(runs[1].decode_cycles, rel=0.01)
+    for phase, core, kernel in runs[0].kernels.cells():
+        first, second = (run.kernels.sums(phase, kernel, core) for run in runs)
+        assert (first.count, first.work) == (second.count, second.work)
 
 
 def test_a_seed_repeats_an_answer_and_another_does_not(session: Session) -> None:

@@ -20,13 +20,15 @@ TEXT_ADDRESS = 0x8400_0000
 _RESULT_BYTES = 80
 
 
-def compile_guest(board: Board, output: Path, sources: Sequence[Path]) -> FirmwareElf:
+def compile_guest(
+    board: Board, output: Path, sources: Sequence[Path], *, text_address: int = TEXT_ADDRESS
+) -> FirmwareElf:
     """`sources`, start.S before them, linked for `board`."""
     assert board.virtual is not None
     options = ["-std=gnu11", "-mcpu=cortex-a76", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-mstrict-align"]
     options += ["-ffreestanding", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-fno-stack-protector"]
     options += ["-fno-tree-loop-distribute-patterns", "-Wl,--build-id=none", "-Wl,-z,max-page-size=4096"]
-    options += [f"-Wl,-Ttext={TEXT_ADDRESS:#x}", f"-I{paths.firmware_dir()}", f"-I{FOLDER}"]
+    options += [f"-Wl,-Ttext={text_address:#x}", f"-I{paths.firmware_dir()}", f"-I{FOLDER}"]
     options += [f"-DDEVICE_PAGE={board.virtual.device_page:#x}"]
     command = [f"{CROSS}gcc", *options, FOLDER / "start.S", *sources, "-o", output]
     subprocess.run(command, check=True, timeout=60)

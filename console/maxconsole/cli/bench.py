@@ -44,7 +44,7 @@ def speed(
     ] = None,
     prompt_tokens: Annotated[int | None, typer.Option(min=1, help="A workload of your own.")] = None,
     new_tokens: Annotated[int, typer.Option(min=1, help="Its answer.")] = 16,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each; a virtual board repeats itself exactly.")] = 1,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each; a virtual board hardly varies.")] = 1,
     as_json: options.Json = False,
 ) -> None:
     """Measure prefill and decode. The answers always have their full length, whatever the model says."""
@@ -122,9 +122,9 @@ def _speed_lines(results: list[SpeedResult]) -> list[str]:
             style.fixed(result.decode_rate, 1),
             style.fixed(result.wall_prefill_rate, 1),
             style.fixed(result.wall_decode_rate, 1),
-            "yes" if result.repeatable else "no",
+            style.percent(result.spread, 3),
         )
         for result in results
     ]
-    header = ("workload", "tokens", "runs", "prefill/s", "decode/s", "host prefill/s", "host decode/s", "identical")
+    header = ("workload", "tokens", "runs", "prefill/s", "decode/s", "host prefill/s", "host decode/s", "spread %")
     return [*style.table(header, rows), "", f"{results[0].answers[0].badge}; tokens per second"]

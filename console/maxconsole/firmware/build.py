@@ -7,23 +7,20 @@ whose inputs are all known only reads them.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
 import os
 import shutil
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from maxconsole import paths
-from maxconsole.boards import DEFAULT_BOARD, Board, Plan, load_board, plan_unbound
-from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
+from maxconsole.boards import Board, Plan
 from maxconsole.errors import UserError
 from maxconsole.firmware.checks import check_image
 from maxconsole.firmware.configuration import board_config, linker_script
@@ -31,7 +28,7 @@ from maxconsole.firmware.diagnostics import CompileError, parse_compiler, parse_
 from maxconsole.firmware.elf import read_elf
 from maxconsole.firmware.objects import CONFIG_PREFIX, CompiledObject, ObjectStore, Snapshot
 from maxconsole.firmware.process import Runner
-from maxconsole.firmware.sources import IMAGES, Image, compile_flags, list_sources
+from maxconsole.firmware.sources import Image, compile_flags, list_sources
 from maxconsole.firmware.toolchain import Toolchain, find_toolchain
 
 Progress = Callable[[int, int, str], None]
@@ -77,21 +74,47 @@ def build(
 
     `defines` become `-DNAME=VALUE`. `sources` replaces the bundled firmware folder. Setting `cancel` stops the running
     compilers. Raises ToolMissing, CompileError, ProfileError for facts that the profile leaves unknown, and UserError
-    when cancelled.
+    when cancelled or when the disk is full.
     """
-    started = time.monotonic()
-    root = (sources or paths.firmware_dir()).resolve()
-    tools = toolchain or find_toolchain()
     cache = paths.cache_dir("build")
+    try:
+        return _build(
+            _Request(board, plan, image, defines or {}, (sources or paths.firmware_dir()).resolve()),
+            toolchain or find_toolchain(),
+            cache,
+            Runner(cancel or threading.Event()),
+            progress or _silent,
+        )
+    except OSError as error:
+        raise UserError(
+            f"the build failed in {cache}: {error}", hint="MAXCONSOLE_CACHE names another folder"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    board: Board
+    plan: Plan
+    image: Image
+    defines: Mapping[str, str]
+    sources: Path
+
+
+def _silent(done: int, total: int, name: str) -> None:
+    pass
+
+
+def _build(request: _Request, tools: Toolchain, cache: Path, runner: Runner, progress: Progress) -> BuiltFirmware:
+    started = time.monotonic()
+    board, plan, image, root = request.board, request.plan, request.image, request.sources
     config = _write_config(cache, board_config(board, plan))
     names = list_sources(root, board, image)
     objects_folder = cache / "objects"
     objects_folder.mkdir(exist_ok=True)
-    runner = Runner(cancel or threading.Event())
     store = ObjectStore(objects_folder, tools, Snapshot(root.parent, root.name, config), runner.run)
     total = len(names) + 1
-    flags = {name: compile_flags(name, tools, board, image, defines or {}) for name in names}
-    objects = _compile_all(store, runner, flags, lambda done, name: progress and progress(done, total, name))
+    flags = {name: compile_flags(name, tools, board, image, request.defines) for name in names}
+    objects = _compile_all(store, runner, flags, lambda done, name: progress(done, total, name))
     script = linker_script((root / "link.ld.in").read_text("utf-8"), board, plan)
     build_id = _build_id(tools, script, objects)
     folder = cache / "images" / build_id
@@ -99,8 +122,7 @@ def build(
         _link(tools, runner, script, objects, folder=folder, check=lambda elf: check_image(read_elf(elf), board, plan))
         _forget_old(cache)
     os.utime(folder)
-    if progress:
-        progress(total, total, "link")
+    progress(total, total, "link")
     compiled = sum(not item.reused for item in objects)
     return BuiltFirmware(
         elf=folder / "firmware.elf",
@@ -130,7 +152,7 @@ def _compile_all(
     store: ObjectStore,
     runner: Runner,
     flags: Mapping[str, tuple[str, ...]],
-    report: Callable[[int, str], object],
+    report: Callable[[int, str], None],
 ) -> list[CompiledObject]:
     """Objects of all sources, in the order of their names. Raises CompileError with the messages of all that fail."""
     objects: list[CompiledObject] = []
@@ -216,31 +238,5 @@ def _forget_old(cache: Path) -> None:
             continue
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """`python -m maxconsole.firmware.build`: for those who work on the firmware. Prints the ELF's path."""
-    parser = argparse.ArgumentParser(prog="python -m maxconsole.firmware.build", description=main.__doc__)
-    parser.add_argument("--board", default=DEFAULT_BOARD, help="a shipped board, or a profile's path")
-    parser.add_argument("--image", choices=IMAGES, default="engine")
-    parser.add_argument("--context", type=int, default=DEFAULT_CONTEXT, metavar="TOKENS")
-    parser.add_argument("--batch", type=int, default=DEFAULT_BATCH, metavar="TOKENS")
-    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
-    parser.add_argument("--json", action="store_true", help="print everything about the result")
-    options = parser.parse_args(arguments)
-    defines = {name: value or "1" for name, _, value in (item.partition("=") for item in options.defines)}
-    try:
-        board = load_board(options.board)
-        plan = plan_unbound(board, options.context, options.batch)
-        built = build(board, plan, options.image, defines=defines, progress=_print_progress)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    print(json.dumps(asdict(built), default=str, indent=2) if options.json else built.elf)
-    return 0
-
-
-def _print_progress(done: int, total: int, name: str) -> None:
-    print(f"[{done}/{total}] {name}", file=sys.stderr)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("use: maxconsole build [--checkasm] [--board NAME] [--json]")

@@ -8,6 +8,7 @@ Files appear under their final name by a rename, so that any number of builds ma
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -33,7 +34,6 @@ class CompiledObject:
     path: Path
     key: str
     reused: bool
-    output: str = ""
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class ObjectStore:
         headers = self._headers(source_key)
         if headers is not None:
             found = self._path(self._object_key(source_key, headers))
-            if found.is_file():
+            with contextlib.suppress(FileNotFoundError):
                 os.utime(found)
                 return CompiledObject(name, found, found.stem, reused=True)
         return self._compile(name, flags)
@@ -139,10 +139,11 @@ class ObjectStore:
             listing = Path(scratch) / "headers"
             listing.write_text("\n".join(headers))
             listing.replace(self._headers_file(source_key))
-        return CompiledObject(name, final, final.stem, reused=False, output=result.stderr)
+        return CompiledObject(name, final, final.stem, reused=False)
 
     def _source_key(self, name: str, flags: tuple[str, ...]) -> str:
-        return self._key(self.toolchain.version, *flags, name, self.snapshot.digest(name))
+        compiler = (self.toolchain.version, *self.toolchain.compile_command[1:])
+        return self._key(*compiler, *flags, name, self.snapshot.digest(name))
 
     def _headers_file(self, source_key: str) -> Path:
         return self.folder / f"{source_key}.headers"

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from maxconsole.boards import Board
 from maxconsole.errors import UserError
 from maxconsole.firmware.toolchain import Toolchain
 
 Image = Literal["engine", "checkasm"]
-IMAGES: tuple[Image, ...] = get_args(Image)
 
 _FOLDERS = ("arch", "hal", "memory", "link", "kernels", "engine")
 _SUFFIXES = (".c", ".S")
@@ -33,10 +32,8 @@ _FLAGS = (
     "-Wextra",
     "-Werror",
 )
-_EARLY_FLAGS = (
-    "-mstrict-align",
-    "-mgeneral-regs-only",
-)  # before the MMU is on: all memory is Device, no stacking of vectors
+# Before the MMU is on all memory is Device, where unaligned accesses fault, and vector registers may be trapped.
+_EARLY_FLAGS = ("-mstrict-align", "-mgeneral-regs-only")
 
 
 def list_sources(root: Path, board: Board, image: Image) -> tuple[str, ...]:
@@ -73,11 +70,6 @@ def compile_flags(
     folder, _, file = name.rpartition("/")
     if folder == "arch" and file.startswith("early_"):
         flags += _EARLY_FLAGS
-    if name == "arch/string.c":
-        # Or the loop in memcpy is recognized as one and becomes a call of memcpy.
-        flags.append("-fno-builtin")
-        if toolchain.kind == "gcc":
-            flags.append("-fno-tree-loop-distribute-patterns")
     flags.append(f"-DIMAGE_{image.upper()}=1")
     flags += [f"-D{key}={value}" for key, value in sorted(defines.items())]
     return tuple(flags)

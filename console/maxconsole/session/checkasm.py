@@ -14,7 +14,6 @@ from maxconsole.boards import load_board, plan_unbound
 from maxconsole.errors import BoardError
 from maxconsole.firmware.build import build
 from maxconsole.firmware.elf import read_elf
-from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
@@ -76,7 +75,7 @@ def run_checkasm(
     if seed is not None:
         address = read_elf(built.elf).address_of(_SEED_SYMBOL)
         extra.append((address, memoryview(seed.to_bytes(8, "little"))))
-    symbols = Symbolizer(built.elf)
+    symbols = diagnosis.Symbols(built.elf)
     telemetry = Telemetry()
     with closing(flash(Load(board, built.elf, extra, fast), progress)) as machine:
         badge = machine.badge
@@ -89,7 +88,7 @@ def run_checkasm(
     return CheckasmResult(board.name, built.build_id, badge, tuple(checks))
 
 
-def _verdicts(link: Link, machine: Machine, telemetry: Telemetry, symbols: Symbolizer) -> Iterator[KernelCheck]:
+def _verdicts(link: Link, machine: Machine, telemetry: Telemetry, symbols: diagnosis.Symbols) -> Iterator[KernelCheck]:
     """Verdicts as they come, until the image says that it is done."""
     passed = failed = 0
     for line in _lines(link, machine, telemetry, symbols):
@@ -107,7 +106,7 @@ def _verdicts(link: Link, machine: Machine, telemetry: Telemetry, symbols: Symbo
             return
 
 
-def _lines(link: Link, machine: Machine, telemetry: Telemetry, symbols: Symbolizer) -> Iterator[LogLine]:
+def _lines(link: Link, machine: Machine, telemetry: Telemetry, symbols: diagnosis.Symbols) -> Iterator[LogLine]:
     """Log lines as they come. Raises BoardError for a board that crashes, dies or falls silent."""
     seen = 0
     last = time.monotonic()

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from pathlib import Path
+
 from maxconsole.errors import BoardError
-from maxconsole.firmware.symbols import Symbolizer
+from maxconsole.firmware.symbols import Location, Symbolizer
 from maxconsole.link.text import printable
 from maxconsole.schema import wire
 from maxconsole.session.machine import Machine
@@ -12,7 +15,22 @@ from maxconsole.session.machine import Machine
 _UART_LINES = 8
 
 
-def fault_error(fault: wire.Fault, symbols: Symbolizer) -> BoardError:
+class Symbols:
+    """The symbols of a firmware image, read when they are first needed: that takes half a second."""
+
+    def __init__(self, elf: Path) -> None:
+        self._elf = elf
+
+    def symbolize(self, address: int) -> Location:
+        """Function, file and line of the instruction at `address`. Raises UserError for an ELF that cannot be read."""
+        return self._symbolizer.symbolize(address)
+
+    @cached_property
+    def _symbolizer(self) -> Symbolizer:
+        return Symbolizer(self._elf)
+
+
+def fault_error(fault: wire.Fault, symbols: Symbols) -> BoardError:
     """The firmware's own report of an exception or a panic, with function, file and line."""
     words = printable(fault.tail).strip()
     if fault.kind == wire.FaultKind.EXCEPTION:
@@ -26,7 +44,7 @@ def fault_error(fault: wire.Fault, symbols: Symbolizer) -> BoardError:
     return BoardError(what, hint="\n  ".join([*details, "flash again to go on"]))
 
 
-def silence_error(machine: Machine, symbols: Symbolizer, seconds: float, waited_for: str) -> BoardError:
+def silence_error(machine: Machine, symbols: Symbols, seconds: float, waited_for: str) -> BoardError:
     """Halts a board that has been silent for `seconds` and says where each core is.
 
     The board is of no more use afterwards. A machine that cannot be halted is reported as such.

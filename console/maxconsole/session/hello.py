@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 
 from maxconsole.errors import BoardError
-from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
@@ -19,7 +18,7 @@ _FLASH_AGAIN = "the board runs another firmware than the one that was flashed: f
 
 
 def wait_for_hello(
-    link: Link, machine: Machine, telemetry: Telemetry, symbols: Symbolizer, *, timeout: float
+    link: Link, machine: Machine, telemetry: Telemetry, symbols: diagnosis.Symbols, *, timeout: float
 ) -> wire.Hello:
     """The board's HELLO. Raises BoardError with what is known of a board that does not send one in time."""
     end = time.monotonic() + timeout

@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from maxconsole.errors import UserError
-from maxconsole.firmware.symbols import Symbolizer
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
@@ -52,7 +51,7 @@ class Session:
         self.prepared = prepared
         self._machine = machine
         self._telemetry = Telemetry()
-        self._symbols = Symbolizer(prepared.firmware.elf)
+        self._symbols = diagnosis.Symbols(prepared.firmware.elf)
         self._cancel = threading.Event()
         self._requests = 0
         self._cached: tuple[int, ...] = ()  # tokens that the board holds keys and values of

@@ -14,6 +14,7 @@ from maxconsole.session.progress import Progress, silent
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
+from maxconsole.telemetry.report import ratio
 from maxconsole.telemetry.snapshot import Json
 
 
@@ -64,9 +65,10 @@ class SpeedResult:
         return self.mean([answer.wall_decode_rate for answer in self.answers])
 
     @property
-    def repeatable(self) -> bool:
-        """Whether all runs took the same number of cycles."""
-        return len({(answer.prefill_cycles, answer.decode_cycles) for answer in self.answers}) == 1
+    def spread(self) -> float | None:
+        """(slowest - fastest) / mean of all runs' cycles."""
+        cycles = [answer.prefill_cycles + answer.decode_cycles for answer in self.answers]
+        return ratio(max(cycles) - min(cycles), statistics.fmean(cycles))
 
     def to_json(self) -> Json:
         """Plain dicts, lists, numbers and text."""
@@ -76,7 +78,7 @@ class SpeedResult:
             "decode_tokens_per_s": self.decode_rate,
             "wall_prefill_tokens_per_s": self.wall_prefill_rate,
             "wall_decode_tokens_per_s": self.wall_decode_rate,
-            "repeatable": self.repeatable,
+            "spread": self.spread,
             "runs": [answer.to_json() for answer in self.answers],
         }
 

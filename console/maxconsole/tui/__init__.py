@@ -3,17 +3,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from maxconsole.tui.seam import Choice
 
-__all__ = ["Choice", "run"]
+__all__ = ["Choice", "replay", "run"]
 
 
 def run(choice: Choice) -> int:
     """Opens the console on the terminal, and returns the process's exit code when the user leaves it.
 
-    Nothing is left behind: the board is released whatever ends the console. Raises UserError where stdin and stdout
-    are no terminal.
+    Nothing is left behind: the board is released whatever ends the console. Raises UserError where stdin, stdout and
+    stderr are not all a terminal.
     """
     from maxconsole.tui.run import run_console  # noqa: PLC0415  Textual is only loaded by those who open the console
 
     return run_console(choice)
+
+
+def replay(path: Path, choice: Choice, *, speed: float = 1.0, paused: bool = False) -> int:
+    """The same with the recording at `path` in place of a board; F5 starts the board of `choice` after all.
+
+    Raises UserError also for a file that is no recording.
+    """
+    from maxconsole.tui.run import run_replay  # noqa: PLC0415  Textual is only loaded by those who open the console
+
+    return run_replay(path, choice, speed=speed, paused=paused)

@@ -131,6 +131,7 @@ ACTIONS: Final = (
     Action("replay", "faster", ("f10",), "Play at twice the speed, up to 64 times.", footer="faster",
            applies=lambda s: s.replaying),
     Action("replay", "slower", ("shift+f10",), "Play at half the speed.", applies=lambda s: s.replaying),
+    Action("replay", "again", (), "Play the recording from its start.", applies=lambda s: s.replaying),
     Action("view", "next theme", (), "Change colors: dark, light, safe for color-blind eyes, monochrome."),
     Action("view", "save picture", (), "Write the screen to an SVG file in the current folder."),
     Action("console", "quit", ("ctrl+q",), "Stop the board and leave. Ctrl+C does the same when nothing is selected.",

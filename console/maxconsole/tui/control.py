@@ -130,6 +130,10 @@ class Control:
             return None
         return self._stream.prefill
 
+    def adopt(self, session: Session) -> None:
+        """Shows a session that is open already: a recording."""
+        self.session = session
+
     def start(self, choice: Choice) -> None:
         """Releases the board at hand and brings up the one of `choice`."""
         if self.state is State.STARTING or self.answering:

@@ -15,6 +15,7 @@ from maxconsole.session.results import Answer
 from maxconsole.session.sampling import Sampling
 from maxconsole.session.session import Session as BoardSession
 from maxconsole.session.verify import verify
+from maxconsole.tui.badges import badge_words
 from maxconsole.tui.claim import Claim
 from maxconsole.tui.seam import Generating, Identity, Player, Progress, Recording, Reply
 
@@ -44,7 +45,7 @@ class LiveSession:
             board=prepared.board.name,
             model=printable(prepared.model.file.path.stem),
             carrier=prepared.board.link.transport.upper(),
-            badge=_badge(session),
+            badge=badge_words(session.badge),
         )
 
     @property
@@ -136,11 +137,3 @@ def sampling_of(generating: Generating) -> Sampling:
         repeat_window=generating.repeat_window,
         seed=generating.seed,
     )
-
-
-def _badge(session: BoardSession) -> str:
-    """The session's badge in few characters: MODELLED with the timing model's version, UNTIMED, or MEASURED."""
-    badge = session.badge
-    if badge.modelled and badge.timed and badge.model_version is not None:
-        return f"MODELLED v{badge.model_version}"
-    return str(badge)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 
 from maxconsole.errors import UserError
@@ -15,13 +16,31 @@ from maxconsole.tui.seam import Choice
 
 def run_console(choice: Choice) -> int:
     """See maxconsole.tui.run."""
+    check_terminal()
+    workbench = LazyWorkbench(choice)
+    return _run(ConsoleApp(workbench, once_shown=workbench.warm_up))
+
+
+def run_replay(path: Path, choice: Choice, *, speed: float, paused: bool) -> int:
+    """See maxconsole.tui.replay."""
+    from maxconsole.tui.replaying import ReplaySession  # noqa: PLC0415  numpy would delay the live console
+
+    check_terminal()
+    app = ConsoleApp(LazyWorkbench(choice))
+    app.control.adopt(ReplaySession(path, speed=speed, paused=paused))
+    return _run(app)
+
+
+def check_terminal() -> None:
+    """Raises UserError where there is none to draw on and to type at."""
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UserError(
             "the console needs a terminal for input, output and errors",
             hint="without one, use the verbs: `maxconsole ask`, `maxconsole --help`",
         )
-    workbench = LazyWorkbench(choice)
-    app = ConsoleApp(workbench, once_shown=workbench.warm_up)
+
+
+def _run(app: ConsoleApp) -> int:
     try:
         app.run()
     finally:

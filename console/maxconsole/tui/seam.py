@@ -22,7 +22,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the user wants to run. `model` None is the demo model; `fast` runs a virtual board without its timing model."""
+    """What the user wants to run. `model` None is the demo model; `fast` leaves out a virtual board's timing model."""
 
     board: str
     model: str | None = None
@@ -127,6 +127,10 @@ class Player(Protocol):
     def pause(self, paused: bool, /) -> None: ...
 
     def set_speed(self, speed: float, /) -> None: ...
+
+    def again(self) -> None:
+        """Plays from the start."""
+        ...
 
 
 class Session(Protocol):

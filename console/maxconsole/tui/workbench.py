@@ -16,7 +16,7 @@ from maxconsole.boards.ranges import show_bytes
 from maxconsole.errors import DoesNotFit, UserError
 from maxconsole.link.text import printable
 from maxconsole.models import demo
-from maxconsole.session.model import Model
+from maxconsole.models.model import Model
 from maxconsole.session.session import Session as BoardSession
 from maxconsole.session.setup import Setup
 from maxconsole.tui.claim import Claim, holder
@@ -138,7 +138,7 @@ def _model_files(chosen: str | None) -> list[Path]:
 
 
 def _model_card(path: Path, board: Board, choice: Choice) -> ModelCard:
-    model = Model(path)
+    model = Model.open(path)
     shapes, facts = model.layout.shapes, model.facts
     matrices = [tensor.info for tensor in model.layout.tensors if len(tensor.info.shape) > 1]
     formats = Counter(info.type.name.lower() for info in matrices)

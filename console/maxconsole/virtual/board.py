@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import socket
 import threading
 import time
 import weakref
@@ -35,6 +36,7 @@ Progress = Callable[[int, int], None]
 Image = tuple[int, bytes | memoryview]
 """Physical address and content."""
 
+_SOCKETS = ("gdb", "qmp", "uart")
 _START_SECONDS = 20.0
 _QUIT_SECONDS = 2.0
 _COPY_BYTES = 8 << 20  # between two calls of Progress: a few milliseconds
@@ -118,17 +120,18 @@ class VirtualBoard:
     def _launch(self, qemu: Qemu, plugin: Path | None, progress: Progress | None) -> None:
         firmware = read_elf(self._elf)
         self._load(firmware, progress)
+        for name in _SOCKETS:  # a process that was killed leaves them behind
+            (self._run_folder.path / name).unlink(missing_ok=True)
         command = self._command(qemu, plugin, firmware)
         folder, ram = self._run_folder, self._memory
         self._process = EmulatorProcess(
             command, log=folder.path / "qemu.log", descriptors=[ram.descriptor], on_exit=self.options.on_exit
         )
         folder.note_process(self._process.pid)
-        self._wait_for(folder.path / "qmp")
-        # The reader has to be there before the first byte is: QEMU drops what nobody is connected for.
-        self._uart = Uart(folder.path / "uart", self.options.on_uart)
         try:
-            self._qmp = QmpClient(folder.path / "qmp")
+            # The reader has to be there before the first byte is: QEMU drops what nobody is connected for.
+            self._uart = Uart(self._connect("uart"), self.options.on_uart)
+            self._qmp = QmpClient(self._connect("qmp"))
             if plugin is not None:
                 self._check_plugin()
             self._qmp.execute("cont")
@@ -144,6 +147,12 @@ class VirtualBoard:
         parts += self._images
         used = [section.range for section in firmware.sections]  # pools too, which no segment fills
         used += [MemoryRange(address, memoryview(data).nbytes) for address, data in self._images]
+        for part in used:
+            if not MemoryRange(ram.base, ram.size).contains(part):
+                raise UserError(
+                    f"{self._elf.name} is linked for {part.base:#x}..{part.end:#x}, not for {self.board.name}",
+                    hint="build it for this board",
+                )
         ram.make_room(_union(used))
         total = sum(memoryview(data).nbytes for _, data in parts)
         done = 0
@@ -178,15 +187,25 @@ class VirtualBoard:
             command += ["-plugin", plugin_option(plugin, arguments)]
         return command
 
-    def _wait_for(self, socket: Path) -> None:
-        """Returns once QEMU listens there."""
-        process = self._emulator
+    def _connect(self, name: str) -> socket.socket:
+        """The socket `name` of a QEMU that is just starting."""
+        path = self._run_folder.path / name
         deadline = time.monotonic() + _START_SECONDS
-        while not socket.exists():
-            if process.wait(0.005):
-                raise process.failure()
-            if time.monotonic() > deadline:
-                raise BoardError(f"QEMU did not start within {_START_SECONDS:.0f} s")
+        while True:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.connect(str(path))
+            except (FileNotFoundError, ConnectionRefusedError) as error:
+                connection.close()
+                if self._emulator.wait(0.005):
+                    raise self._emulator.failure() from error
+                if time.monotonic() > deadline:
+                    raise BoardError(f"QEMU did not start within {_START_SECONDS:.0f} s") from error
+            except OSError as error:
+                connection.close()
+                raise BoardError(f"QEMU's socket {path} cannot be opened: {error}") from error
+            else:
+                return connection
 
     def _check_plugin(self) -> None:
         page = self.device_page()

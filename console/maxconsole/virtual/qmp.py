@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import socket
 import time
-from pathlib import Path
 from typing import Final
 
 from maxconsole.errors import BoardError
@@ -18,14 +17,12 @@ _SECONDS: Final = 5.0
 
 
 class QmpClient:
-    """A negotiated connection. Every method raises BoardError when QEMU does not answer within 5 s, or is gone."""
+    """Takes `connection` over. Every method raises BoardError when QEMU does not answer within 5 s, or is gone."""
 
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
         self._pending = b""
         try:
-            self._socket.settimeout(_SECONDS)
-            self._socket.connect(str(path))
             if "QMP" not in self._receive(time.monotonic() + _SECONDS):
                 raise BoardError("QEMU's control socket does not speak QMP")
             self.execute("qmp_capabilities")

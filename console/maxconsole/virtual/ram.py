@@ -37,6 +37,7 @@ class GuestRam:
             else:
                 self.descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
             try:
+                os.fchmod(self.descriptor, 0o600)
                 os.ftruncate(self.descriptor, size)
                 self._map = mmap.mmap(self.descriptor, size)
             except (OSError, ValueError):

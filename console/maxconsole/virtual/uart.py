@@ -11,7 +11,6 @@ import select
 import socket
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from maxconsole.errors import BoardError
 
@@ -20,18 +19,13 @@ _CHUNK_BYTES = 1 << 16
 
 
 class Uart:
-    """Reads from the socket at `path` until it closes. `on_bytes` is called on the reading thread and must not raise.
+    """Reads from `connection` until it closes. `on_bytes` is called on the reading thread and must not raise.
 
-    The last megabyte is kept. Raises BoardError where nobody listens at `path`.
+    The last megabyte is kept.
     """
 
-    def __init__(self, path: Path, on_bytes: Callable[[bytes], None] | None = None) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._socket.connect(str(path))
-        except OSError as error:
-            self._socket.close()
-            raise BoardError(f"the board's UART cannot be opened: {error}") from error
+    def __init__(self, connection: socket.socket, on_bytes: Callable[[bytes], None] | None = None) -> None:
+        self._socket = connection
         self._on_bytes = on_bytes
         self._kept = bytearray()
         self._lock = threading.Lock()

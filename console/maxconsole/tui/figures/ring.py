@@ -50,5 +50,5 @@ def ring_figures(state: wire.KvState) -> RingFigures | None:
         bytes_per_token=state.bytes_per_token,
         map_entries=state.map_entries,
         map_lookups=state.map_lookups,
-        map_hits=None if missed is None else 1.0 - missed,
+        map_hits=None if missed is None or not state.map_lookups else 1.0 - missed,
     )

@@ -95,7 +95,7 @@ class CachePane(Pane):
         points = list(self._history.points[index]) if self._history else []
         now = points[-1] if points else None
         text = f" {level.name:<5}{si(level.accesses):>9}{si(level.refills):>9}{percent(level.miss):>9}{percent(now):>9}"
-        room = cells - _LEVEL_CELLS - 2 - 7
+        room = cells - _LEVEL_CELLS - 2 - 8
         if room < 4 or not points:
             return [line(text), *[()] * (rows - 1)]
         shown = [point for point in points[-2 * room :] if point is not None]

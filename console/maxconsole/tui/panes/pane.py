@@ -35,9 +35,7 @@ class Pane(Inked, can_focus=True):
         self.redraw()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Draws `snapshot`, if it differs from what is shown."""
-        if snapshot == self.snapshot:
-            return
+        """Draws `snapshot`."""
         self.snapshot = snapshot
         self.digest(snapshot)
         self.redraw()

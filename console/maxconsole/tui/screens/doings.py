@@ -228,6 +228,10 @@ class Doings(Screen[None]):
     def do_replay_slower(self) -> None:
         self._speed(-1)
 
+    def do_replay_again(self) -> None:
+        if self.control.player is not None:
+            self.control.player.again()
+
     def _speed(self, step: int) -> None:
         player = self.control.player
         if player is not None:

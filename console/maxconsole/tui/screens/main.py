@@ -131,12 +131,11 @@ class MainScreen(Doings, Screen[None]):
             self.notify(
                 notice.hint or notice.what, title=notice.what if notice.hint else "", severity="error", markup=False
             )
-        self._snapshot = control.snapshot()
-        for pane in self.panes:
-            if self._snapshot is not None:
-                pane.show(self._snapshot)
-            elif pane.snapshot is not None:
-                pane.clear()
+        snapshot = control.snapshot()
+        if snapshot != self._snapshot:
+            self._snapshot = snapshot
+            for pane in self.panes:
+                pane.clear() if snapshot is None else pane.show(snapshot)
         self._bar.show(self._meter.read(control, self._snapshot))
         self._transcript.update_chat(edited=self.edited)
         if not control.chat.turns:
