@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every fast kernel against its reference, on the machine that will run it: random and worst-case inputs, odd sizes,
-// guarded buffers, and a trampoline that checks the calling convention.
+// Every fast kernel against its reference, on the machine that will run it: random and worst-case inputs, odd
+// sizes, guarded buffers, and a trampoline that checks the calling convention.
 //
 // One line per kernel, as log text:
 //   checkasm NAME ok cycles C ref R work W
 //   checkasm NAME FAIL DETAIL
-// C and R are cycles of the kernel and of its reference on the same input of W multiply-accumulates or elements, by
-// the board's counters (0 where it has none). The last line is `checkasm done N passed M failed`.
+// C and R are cycles of the kernel and of its reference on the same input of W multiply-accumulates or
+// elements, by the board's counters (0 where it has none). The last line is `checkasm done N passed M
+// failed`.
 #pragma once
 
 #include <stdbool.h>
@@ -25,6 +26,9 @@ extern const struct check checks_linear[], checks_float[], checks_attention[]; /
 /// Seed of all inputs; a console may write another one before the image starts.
 extern uint64_t checkasm_seed;
 
+/// Takes the memory for all buffers. False when the activation pool is too small.
+bool checks_init(void);
+
 // Random inputs.
 uint64_t random_bits(void);
 uint32_t random_below(uint32_t limit); // 0..limit - 1
@@ -40,8 +44,8 @@ void *guarded(size_t bytes);
 struct memory_pool;
 struct memory_pool guarded_pool(size_t bytes);
 
-/// Arguments for checked_call(): integers and pointers in x0.., floats in s0... Use ARG for an int or unsigned, whose
-/// upper half the convention leaves undefined: it gets junk.
+/// Arguments for checked_call(): integers and pointers in x0.., floats in s0... Use ARG for an int or
+/// unsigned, whose upper half the convention leaves undefined: it gets junk.
 struct call {
     uint64_t x[8];
     float s[4];
@@ -49,8 +53,8 @@ struct call {
 #define ARG(value)     ((uint64_t)(uint32_t)(value) | 0xfeedfacd00000000u)
 #define POINTER(value) ((uint64_t)(uintptr_t)(value))
 
-/// Calls the kernel with junk in every register that it may not read, and fails the check when it does not preserve
-/// x19-x29, d8-d15, sp or the stack above its frame. Adds the cycles to the check's when `timed`.
+/// Calls the kernel with junk in every register that it may not read, and fails the check when it does not
+/// preserve x19-x29, d8-d15, sp or the stack above its frame. Adds the cycles to the check's when `timed`.
 void call_kernel(const void *kernel, const struct call *call, bool timed);
 /// Calls the reference; only timed.
 void call_reference(const void *reference, const struct call *call, bool timed, uint64_t work);

@@ -7,10 +7,11 @@
 #include "kernels/reference/reference.h"
 #include "kernels/rope.h"
 
-#define BATCH  9
-#define HEADS  6
-#define LAYERS 2
-#define LAYER  1 // the one that is used: the other must stay untouched
+#define BATCH         9
+#define HEADS         6
+#define LAYERS        2
+#define SPEED_CONTEXT 256
+#define LAYER         1 // the one that is used: the other must stay untouched
 
 // A ring for the kernels and, with the same map, its twin for the references.
 struct rings {
@@ -22,12 +23,15 @@ struct rings {
     unsigned query_width, kv_width;
 };
 
-static void make_rings(struct rings *r, unsigned head_dim, unsigned kv_heads, unsigned context, unsigned batch) {
+static bool make_rings(struct rings *r, unsigned head_dim, unsigned kv_heads, unsigned context,
+                       unsigned batch) {
     struct kv_shape shape = {LAYERS, kv_heads, head_dim, context, batch};
     for (unsigned i = 0; i < 2; i++)
         r->pools[i] = guarded_pool(kv_ring_bytes(&shape));
-    if (!kv_ring_init(&r->fast, &shape, &r->pools[0]))
-        fail("the ring does not fit %zu bytes", r->pools[0].bytes);
+    if (!kv_ring_init(&r->fast, &shape, &r->pools[0])) {
+        fail("no ring for %u tokens: this build is for %d", context, BOARD_CONTEXT);
+        return false;
+    }
     r->reference = r->fast;
     r->reference.pages = r->pools[1].base;
     r->query_width = HEADS * head_dim;
@@ -42,6 +46,7 @@ static void make_rings(struct rings *r, unsigned head_dim, unsigned kv_heads, un
     for (unsigned i = 0; i < head_dim / 2; i++)
         r->step[i] = (uint32_t)(random_bits() >> (32 + i % 20));
     rope_row(r->step, head_dim / 2, context - 1, r->sink_rope);
+    return true;
 }
 
 // Opens slots for `rows` tokens and writes their keys and values into both rings.
@@ -87,7 +92,8 @@ static void attend(struct rings *r, unsigned rows, bool timed) {
 
 static void check_kv_cache_update(const struct check *check) {
     struct rings r;
-    make_rings(&r, check->variant, 3, 40, BATCH);
+    if (!make_rings(&r, check->variant, 3, 40, BATCH))
+        return;
     while (r.fast.length < 300)
         append(&r, 1 + random_below(BATCH), true);
     expect_bytes("ring", r.fast.pages, r.reference.pages, r.pools[0].bytes / 2);
@@ -96,7 +102,8 @@ static void check_kv_cache_update(const struct check *check) {
 // Batches of any size while the context overflows and the ring goes round, twice.
 static void check_attention(const struct check *check) {
     struct rings r;
-    make_rings(&r, check->variant, check->variant % 3 ? 2 : 3, 70, BATCH);
+    if (!make_rings(&r, check->variant, check->variant % 3 ? 2 : 3, 70, BATCH))
+        return;
     while (r.fast.length < 270) {
         unsigned rows = 1 + random_below(BATCH);
         append(&r, rows, false);
@@ -107,8 +114,9 @@ static void check_attention(const struct check *check) {
 // What decoding and prefill cost: one query, and a batch, behind a longer context.
 static void check_attention_speed(const struct check *check) {
     struct rings r;
-    make_rings(&r, 64, 2, 600, BATCH);
-    while (r.fast.length < 400)
+    if (!make_rings(&r, 64, 2, SPEED_CONTEXT, BATCH))
+        return;
+    while (r.fast.length < SPEED_CONTEXT)
         append(&r, BATCH, false);
     attend(&r, check->variant, true);
 }
@@ -116,7 +124,8 @@ static void check_attention_speed(const struct check *check) {
 // Flat and peaked scores: all keys equal, then one key that dwarfs the others.
 static void check_attention_extremes(const struct check *check) {
     struct rings r;
-    make_rings(&r, check->variant, 1, 70, BATCH);
+    if (!make_rings(&r, check->variant, 1, 70, BATCH))
+        return;
     for (unsigned i = 0; i < 10; i++) {
         append(&r, BATCH, false);
         for (unsigned j = 0; j < BATCH * r.query_width; j++)

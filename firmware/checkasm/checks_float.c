@@ -20,7 +20,8 @@ static void check_rms_norm(const struct check *check) {
         unsigned k = widths[i], rows = 1 + i;
         size_t stride = k + 8;
         float *x = random_floats(rows * stride), *weight = random_floats(k);
-        float *got = guarded(rows * stride * sizeof(float)), *expected = guarded(rows * stride * sizeof(float));
+        float *got = guarded(rows * stride * sizeof(float)),
+              *expected = guarded(rows * stride * sizeof(float));
         struct call call = {.x = {POINTER(x), stride, ARG(rows), ARG(k), POINTER(weight), POINTER(got)},
                             .s = {1e-5f}};
         call_kernel((const void *)rms_norm_rows, &call, true);
@@ -34,7 +35,8 @@ static void check_swiglu(const struct check *check) {
     (void)check;
     static const float special[] = {0.0f, -0.0f, 1e-30f, -1e-30f, 88.0f, -88.0f, 1e4f, -1e4f, 3e38f, -3e38f};
     size_t count = 1024, specials = sizeof special / sizeof special[0];
-    float *gate = random_floats(count), *up = random_floats(count), *expected = guarded(count * sizeof(float));
+    float *gate = random_floats(count), *up = random_floats(count),
+          *expected = guarded(count * sizeof(float));
     for (size_t i = 0; i < count; i++)
         gate[i] = i < specials ? special[i] : gate[i] * 20.0f;
     memcpy(expected, gate, count * sizeof(float));
@@ -80,7 +82,8 @@ static void rotate_into(const float *x, const int16_t *row, unsigned head_dim, i
     *scale = rotate_and_quantize(x, row, head_dim, q);
 }
 
-static void reference_rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q, float *scale) {
+static void reference_rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q,
+                                  float *scale) {
     *scale = reference_rotate_and_quantize(x, row, head_dim, q);
 }
 
@@ -99,7 +102,8 @@ static void check_rotate(const struct check *check) {
             if (i == 2 && rotated)
                 memset(x, 0, d * sizeof(float));
             int8_t *got = guarded(d), *expected = guarded(d);
-            struct call call = {.x = {POINTER(x), rotated ? POINTER(row) : 0, ARG(d), POINTER(got), POINTER(scales)}};
+            struct call call = {
+                .x = {POINTER(x), rotated ? POINTER(row) : 0, ARG(d), POINTER(got), POINTER(scales)}};
             call_kernel((const void *)rotate_into, &call, true);
             call.x[3] = POINTER(expected);
             call.x[4] = POINTER(scales + 1);
@@ -109,7 +113,9 @@ static void check_rotate(const struct check *check) {
         }
 }
 
-static void log_sum_exp_into(const float *x, size_t count, float *out) { *out = log_sum_exp(x, count); }
+static void log_sum_exp_into(const float *x, size_t count, float *out) {
+    *out = log_sum_exp(x, count);
+}
 
 static void reference_log_sum_exp_into(const float *x, size_t count, float *out) {
     *out = reference_log_sum_exp(x, count);
@@ -134,8 +140,11 @@ static void check_log_sum_exp(const struct check *check) {
 }
 
 const struct check checks_float[] = {
-    {"rms_norm_rows", check_rms_norm, 0}, {"swiglu", check_swiglu, 0},
-    {"add", check_add, 0},                {"rope_row", check_rope_row, 0},
-    {"rotate_and_quantize", check_rotate, 0}, {"log_sum_exp", check_log_sum_exp, 0},
+    {"rms_norm_rows", check_rms_norm, 0},
+    {"swiglu", check_swiglu, 0},
+    {"add", check_add, 0},
+    {"rope_row", check_rope_row, 0},
+    {"rotate_and_quantize", check_rotate, 0},
+    {"log_sum_exp", check_log_sum_exp, 0},
     {NULL, NULL, 0},
 };

@@ -11,7 +11,9 @@
 
 enum filling { RANDOM, HIGHEST, LOWEST, FILLINGS };
 
-static bool has_blocks_of_256(enum tensor_format format) { return pack_geometry(format).k == K_PACK; }
+static bool has_blocks_of_256(enum tensor_format format) {
+    return pack_geometry(format).k == K_PACK;
+}
 
 static void put_int16s(uint8_t *to, unsigned count, int32_t limit, enum filling filling) {
     for (unsigned i = 0; i < count; i++) {
@@ -21,8 +23,8 @@ static void put_int16s(uint8_t *to, unsigned count, int32_t limit, enum filling 
     }
 }
 
-// One panel of k inputs within the packer's limits. The extremes put every field of a weight at its limit, so that the
-// kernels' int32 terms are as large as they get.
+// One panel of k inputs within the packer's limits. The extremes put every field of a weight at its limit, so
+// that the kernels' int32 terms are as large as they get.
 static void fill_panel(uint8_t *panel, enum tensor_format format, unsigned k, enum filling filling) {
     struct pack_geometry pack = pack_geometry(format);
     const bool minimum = format == TENSOR_FORMAT_Q4_1 || format == TENSOR_FORMAT_Q5_1;
@@ -64,8 +66,9 @@ static uint8_t *make_panel(enum tensor_format format, unsigned k, enum filling f
 }
 
 static struct activations make_activations(unsigned rows, unsigned k) {
-    return (struct activations){guarded((size_t)rows * k), guarded(rows * k / GROUP * sizeof(struct group_scale)),
-                                guarded(rows * k / GROUP * sizeof(int32_t)), guarded(rows * sizeof(float)), k};
+    return (struct activations){
+        guarded((size_t)rows * k), guarded(rows * k / GROUP * sizeof(struct group_scale)),
+        guarded(rows * k / GROUP * sizeof(int32_t)), guarded(rows * sizeof(float)), k};
 }
 
 // Quantized rows; the extremes have every value and scale at its limit.
@@ -100,7 +103,8 @@ static void quantize_case(unsigned rows, unsigned k, float factor, float poison,
         x[i] *= factor;
     if (poison != 0.0f)
         x[random_below(k)] = poison;
-    struct activations got = make_activations(rows, padded_k(k)), expected = make_activations(rows, padded_k(k));
+    struct activations got = make_activations(rows, padded_k(k)),
+                       expected = make_activations(rows, padded_k(k));
     struct call call = {.x = {POINTER(x), stride, ARG(rows), ARG(k), POINTER(&got)}};
     call_kernel((const void *)quantize_rows, &call, timed);
     call.x[4] = POINTER(&expected);
@@ -144,29 +148,33 @@ static void check_dequantize(const struct check *check) {
     dequantize_case(check->variant, TIMED_K, RANDOM, true);
 }
 
-static void gemv_case(enum tensor_format format, unsigned k, enum filling weights, enum filling input, bool timed) {
-    const uint8_t *packs = make_panel(format, k, weights);
+static void gemv_case(enum tensor_format format, unsigned k, unsigned panels, enum filling weights,
+                      enum filling input, bool timed) {
+    size_t bytes = panel_bytes(format, k), outputs = panels * PANEL_COLUMNS;
+    uint8_t *packs = guarded(panels * bytes);
+    for (unsigned i = 0; i < panels; i++)
+        fill_panel(packs + i * bytes, format, k, weights);
     struct activations a = fill_activations(1, k, input);
-    float *got = guarded(PANEL_COLUMNS * sizeof(float)), *expected = guarded(PANEL_COLUMNS * sizeof(float));
-    struct call call = {.x = {ARG(format), POINTER(packs), POINTER(&a), POINTER(got)}};
-    call_kernel((const void *)gemv_panel, &call, timed);
-    call.x[3] = POINTER(expected);
-    call_reference((const void *)reference_gemv_panel, &call, timed, (uint64_t)k * PANEL_COLUMNS);
-    expect_floats("y", got, expected, PANEL_COLUMNS);
+    float *got = guarded(outputs * sizeof(float)), *expected = guarded(outputs * sizeof(float));
+    struct call call = {.x = {ARG(format), POINTER(packs), ARG(panels), POINTER(&a), POINTER(got)}};
+    call_kernel((const void *)gemv_panels, &call, timed);
+    call.x[4] = POINTER(expected);
+    call_reference((const void *)reference_gemv_panels, &call, timed, (uint64_t)k * outputs);
+    expect_floats("y", got, expected, outputs);
 }
 
 static void check_gemv(const struct check *check) {
     unsigned step = pack_geometry(check->variant).k;
     for (unsigned packs = 1; packs <= 4; packs++)
-        gemv_case(check->variant, packs * step, RANDOM, RANDOM, false);
+        gemv_case(check->variant, packs * step, packs, RANDOM, RANDOM, false);
     for (enum filling weights = RANDOM; weights < FILLINGS; weights++)
         for (enum filling input = RANDOM; input < FILLINGS; input++)
-            gemv_case(check->variant, 2 * step, weights, input, false);
-    gemv_case(check->variant, TIMED_K, RANDOM, RANDOM, true);
+            gemv_case(check->variant, 2 * step, 1, weights, input, false);
+    gemv_case(check->variant, TIMED_K, 4, RANDOM, RANDOM, true);
 }
 
-static void gemm_case(enum tensor_format format, unsigned rows, unsigned k, enum filling weights, enum filling input,
-                      bool timed) {
+static void gemm_case(enum tensor_format format, unsigned rows, unsigned k, enum filling weights,
+                      enum filling input, bool timed) {
     struct panel panel = make_dequantized(k);
     reference_dequantize_panel(format, make_panel(format, k, weights), k, &panel);
     struct activations a = fill_activations(rows, k, input);
@@ -201,7 +209,7 @@ static void check_routes(const struct check *check) {
     gemm_panel(&panel, &a, ROWS_MAX, batched, PANEL_COLUMNS);
     for (unsigned row = 0; row < ROWS_MAX; row++) {
         struct activations x = activations_from(&a, row);
-        gemv_panel(check->variant, packs, &x, fused + row * PANEL_COLUMNS);
+        gemv_panels(check->variant, packs, 1, &x, fused + row * PANEL_COLUMNS);
     }
     expect_floats("y", fused, batched, ROWS_MAX * PANEL_COLUMNS);
 }
@@ -224,11 +232,13 @@ static void check_embed(const struct check *check) {
     }
 }
 
-#define EACH_FORMAT(name, run)                                                                                         \
-    {name "_q4_0", run, TENSOR_FORMAT_Q4_0}, {name "_q4_1", run, TENSOR_FORMAT_Q4_1},                                  \
-        {name "_q5_0", run, TENSOR_FORMAT_Q5_0}, {name "_q5_1", run, TENSOR_FORMAT_Q5_1},                              \
-        {name "_q8_0", run, TENSOR_FORMAT_Q8_0}, {name "_q4_k", run, TENSOR_FORMAT_Q4_K},                              \
-        {name "_q5_k", run, TENSOR_FORMAT_Q5_K}, {name "_q6_k", run, TENSOR_FORMAT_Q6_K}
+#define EACH_FORMAT(name, run)                                                                               \
+    {name "_q4_0", run, TENSOR_FORMAT_Q4_0}, {name "_q4_1", run, TENSOR_FORMAT_Q4_1},                        \
+        {name "_q5_0", run, TENSOR_FORMAT_Q5_0}, {name "_q5_1", run, TENSOR_FORMAT_Q5_1},                    \
+        {name "_q8_0", run, TENSOR_FORMAT_Q8_0}, {name "_q4_k", run, TENSOR_FORMAT_Q4_K},                    \
+        {name "_q5_k", run, TENSOR_FORMAT_Q5_K}, {                                                           \
+        name "_q6_k", run, TENSOR_FORMAT_Q6_K                                                                \
+    }
 
 const struct check checks_linear[] = {
     {"quantize_rows", check_quantize, 0},

@@ -15,7 +15,7 @@ unsigned checked_call(const void *kernel, const struct call *call);
 
 uint64_t checkasm_seed = 0x9e3779b97f4a7c15u;
 
-static uint8_t arena[ARENA_BYTES] __attribute__((aligned(64)));
+static uint8_t *arena; // of the activation pool
 static size_t arena_used;
 static struct {
     uint8_t *start; // of the usable bytes
@@ -32,6 +32,11 @@ static struct {
     uint64_t kernel_cycles, reference_cycles, work;
 } current;
 
+bool checks_init(void) {
+    arena = pool_take(&activation_pool, ARENA_BYTES, 64);
+    return arena != NULL;
+}
+
 uint64_t random_bits(void) { // xorshift64*
     random_state ^= random_state >> 12;
     random_state ^= random_state << 25;
@@ -39,9 +44,13 @@ uint64_t random_bits(void) { // xorshift64*
     return random_state * 0x2545f4914f6cdd1du;
 }
 
-uint32_t random_below(uint32_t limit) { return (uint32_t)((random_bits() >> 32) * limit >> 32); }
+uint32_t random_below(uint32_t limit) {
+    return (uint32_t)((random_bits() >> 32) * limit >> 32);
+}
 
-float random_float(float limit) { return ((float)(random_bits() >> 40) * 0x1p-23f - 1.0f) * limit; }
+float random_float(float limit) {
+    return ((float)(random_bits() >> 40) * 0x1p-23f - 1.0f) * limit;
+}
 
 void random_activations(float *x, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -13,9 +13,12 @@
 
 #define CACHE_LINE 64
 
-// Up to this many rows every panel is read by gemv_panel, row after row; beyond, it is dequantized once. Where the two
-// cost the same; results are the same anyway.
-#define GEMV_ROWS 2
+// Up to this many rows panels are read by gemv_panels, row after row; beyond, each is dequantized once.
+// Where the two cost the same; results are the same anyway.
+#define GEMV_ROWS 3
+
+// Weights that several rows of GEMV share before the next ones: they stay in a 64 KB L1 cache.
+#define GEMV_BLOCK_BYTES 40000
 
 static void *take(size_t bytes) {
     return pool_take(&activation_pool, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE, CACHE_LINE);
@@ -82,23 +85,38 @@ static void quantize(struct forward *f, const float *x, unsigned rows, unsigned 
     span_end(&span, KERNEL_QUANTISE, layer, (uint64_t)rows * k);
 }
 
-// y[rows][matrix rows] = quantized rows times matrix. Output widths are multiples of 16 (model.c), so whole panels of
-// a row never reach into the next one.
+// Few rows: straight from the packs, a block of panels that fits the L1 cache for every row in turn.
+static void linear_by_rows(struct forward *f, const struct matrix *m, unsigned rows, float *y,
+                           enum kernel kernel, unsigned layer) {
+    const uint32_t panels = (m->rows + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    const uint32_t block = rows == 1 ? panels : GEMV_BLOCK_BYTES / m->panel_bytes + 1;
+    struct span span;
+    span_begin(&span);
+    for (uint32_t panel = 0; panel < panels; panel += block) {
+        uint32_t count = panels - panel < block ? panels - panel : block;
+        for (unsigned row = 0; row < rows; row++) {
+            struct activations x = activations_from(&f->quantized, row);
+            gemv_panels(m->format, m->packs + panel * m->panel_bytes, count, &x,
+                        y + (size_t)row * m->rows + panel * PANEL_COLUMNS);
+        }
+    }
+    span_end(&span, kernel, layer, (uint64_t)rows * m->rows * m->k);
+}
+
+// y[rows][matrix rows] = quantized rows times matrix. Output widths are multiples of 16 (model.c), except the
+// vocabulary, which only single rows meet: panels never reach into the next row.
 static void linear(struct forward *f, const struct matrix *m, unsigned rows, float *y, enum kernel kernel,
                    unsigned layer) {
     struct span_sum multiply = {0}, unpack = {0};
-    const bool by_rows = rows <= GEMV_ROWS;
-    span_sum_begin(&multiply);
+    if (rows <= GEMV_ROWS) {
+        linear_by_rows(f, m, rows, y, kernel, layer);
+        return;
+    }
+    span_sum_begin(&unpack);
     for (uint32_t column = 0; column < m->rows; column += PANEL_COLUMNS) {
         const uint8_t *packs = m->packs + column / PANEL_COLUMNS * m->panel_bytes;
-        if (by_rows) {
-            for (unsigned row = 0; row < rows; row++) {
-                struct activations x = activations_from(&f->quantized, row);
-                gemv_panel(m->format, packs, &x, y + (size_t)row * m->rows + column);
-            }
-            continue;
-        }
-        span_sum_switch(&multiply, &unpack);
+        if (column)
+            span_sum_switch(&multiply, &unpack);
         dequantize_panel(m->format, packs, f->quantized.k, &f->panel);
         span_sum_switch(&unpack, &multiply);
         gemm_panel(&f->panel, &f->quantized, rows, y + column, m->rows);
@@ -238,13 +256,9 @@ bool forward_batch(struct forward *f, const uint32_t *tokens, unsigned count, en
 
 const float *forward_logits(struct forward *f, unsigned row) {
     const struct image_header *h = f->model->header;
-    const struct matrix *m = &f->model->head;
-    norm(f, f->residual[f->current] + (size_t)(row - f->first_row) * h->hidden, f->model->output_norm, 1, NO_LAYER);
+    norm(f, f->residual[f->current] + (size_t)(row - f->first_row) * h->hidden, f->model->output_norm, 1,
+         NO_LAYER);
     quantize(f, f->normed, 1, h->hidden, NO_LAYER);
-    struct span span;
-    span_begin(&span);
-    for (uint32_t column = 0; column < m->rows; column += PANEL_COLUMNS)
-        gemv_panel(m->format, m->packs + column / PANEL_COLUMNS * m->panel_bytes, &f->quantized, f->logits + column);
-    span_end(&span, KERNEL_HEAD, NO_LAYER, (uint64_t)m->rows * m->k);
+    linear_by_rows(f, &f->model->head, 1, f->logits, KERNEL_HEAD, NO_LAYER);
     return f->logits;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass: batches of tokens through all layers into the KV ring, and logits of the rows that are wanted.
+// The forward pass: batches of tokens through all layers into the KV ring, and logits of the rows that are
+// wanted.
 //
-// Results do not depend on how tokens are cut into batches: every kernel treats rows independently, matrix sums are
-// exact integers, and attention walks the ring by position.
+// Results do not depend on how tokens are cut into batches: every kernel treats rows independently, matrix
+// sums are exact integers, and attention walks the ring by position.
 //
-// Memory, all from the pools, every buffer rounded up to 64 bytes. With B = the largest batch, h = hidden, f = ffn,
-// q = heads * head_dim, c = kv_heads * head_dim, d = head_dim, K = max(h, q, f) rounded up to a multiple of 64:
+// Memory, all from the pools, every buffer rounded up to 64 bytes. With B = the largest batch, h = hidden, f
+// = ffn, q = heads * head_dim, c = kv_heads * head_dim, d = head_dim, K = max(h, q, f) rounded up to a
+// multiple of 64:
 //   ACTIVATION_POOL
 //     2 x B * h * 4      residual stream, double buffered: every addition reads one and writes the other
 //     B * h * 4          normalized rows, then the output of attn_output and ffn_down
@@ -50,19 +52,20 @@ struct forward {
     int16_t *rope;      // [batch_max][head_dim]
     int16_t *sink_rope; // [head_dim]
     struct panel panel;
-    float *logits;       // [vocabulary, padded to 16]
-    uint32_t *repeated;  // a bit per token, for sample(); all zero between its calls
+    float *logits;      // [vocabulary, padded to 16]
+    uint32_t *repeated; // a bit per token, for sample(); all zero between its calls
 };
 
-/// Takes memory for `model` from the pools and forgets all tokens. False, with a log line, when it does not fit.
+/// Takes memory for `model` from the pools and forgets all tokens. False, with a log line, when it does not
+/// fit.
 bool forward_init(struct forward *forward, const struct model *model, unsigned context, unsigned batch_max);
 
 /// Called before each layer; returning false stops the batch.
 typedef bool between_layers(void *context, unsigned layer, unsigned count);
 
-/// Appends `count` tokens (at most batch_max, ids below the vocabulary) to the ring and runs them through all layers.
-/// `outputs` says which rows forward_logits() will be asked for; the last layer then skips what no one needs.
-/// False when `go_on` stopped it: the tokens are then taken back.
+/// Appends `count` tokens (at most batch_max, ids below the vocabulary) to the ring and runs them through all
+/// layers. `outputs` says which rows forward_logits() will be asked for; the last layer then skips what no
+/// one needs. False when `go_on` stopped it: the tokens are then taken back.
 bool forward_batch(struct forward *forward, const uint32_t *tokens, unsigned count, enum outputs outputs,
                    between_layers *go_on, void *context);
 

@@ -42,9 +42,13 @@ void engine_reset(void) {
         kv_ring_reset(&forward.ring);
 }
 
-const struct image_header *engine_model(void) { return bound ? model.header : NULL; }
+const struct image_header *engine_model(void) {
+    return bound ? model.header : NULL;
+}
 
-void engine_set_batch(unsigned tokens) { batch = tokens < 1 ? 1 : tokens > BOARD_BATCH ? BOARD_BATCH : tokens; }
+void engine_set_batch(unsigned tokens) {
+    batch = tokens < 1 ? 1 : tokens > BOARD_BATCH ? BOARD_BATCH : tokens;
+}
 
 void engine_kv_state(struct kv_state *state) {
     *state = (struct kv_state){0};
@@ -80,10 +84,12 @@ static void report_progress(struct run *run, uint32_t done) {
     if (done == run->reported)
         return;
     run->reported = done;
-    send_progress(run->command->request, run->command->keep + done, run->command->keep + run->command->prompt_tokens);
+    send_progress(run->command->request, run->command->keep + done,
+                  run->command->keep + run->command->prompt_tokens);
 }
 
-// Between layers: a batch takes seconds on a slow board, so progress counts the share of layers that are done.
+// Between layers: a batch takes seconds on a slow board, so progress counts the share of layers that are
+// done.
 static bool go_on(void *context, unsigned layer, unsigned count) {
     struct run *run = context;
     if (cancel_requested(run->command->request))
@@ -132,7 +138,10 @@ static bool prefill(struct run *run, struct choice *choice) {
         telemetry_step(PHASE_PREFILL, step);
         span_begin(&span);
         bool done = forward_batch(&forward, run->prompt + run->prompt_done, count,
-                                  show ? OUTPUTS_ALL : choose ? OUTPUTS_LAST : OUTPUTS_NONE, go_on, run);
+                                  show     ? OUTPUTS_ALL
+                                  : choose ? OUTPUTS_LAST
+                                           : OUTPUTS_NONE,
+                                  go_on, run);
         if (done && show)
             done = show_logits(run, first, count);
         if (done && choose)

@@ -41,21 +41,24 @@ static enum reply_status check_header(const struct image_header *h, const uint8_
     return REPLY_STATUS_OK;
 }
 
-static bool in_range(uint32_t value, uint32_t most) { return value > 0 && value <= most; }
+static bool in_range(uint32_t value, uint32_t most) {
+    return value > 0 && value <= most;
+}
 
 static enum reply_status check_shapes(const struct image_header *h) {
     if (h->family >= FAMILY_COUNT)
         return refuse(OUT_OF_RANGE, "model family %u is not supported", h->family);
     if (!in_range(h->layers, MODEL_LAYERS_MAX) || !in_range(h->hidden, MODEL_WIDTH_MAX) ||
         !in_range(h->ffn, MODEL_WIDTH_MAX) || !in_range(h->vocabulary, MODEL_VOCABULARY_MAX))
-        return refuse(OUT_OF_RANGE, "layers %u, hidden %u, ffn %u, vocabulary %u", h->layers, h->hidden, h->ffn,
-                      h->vocabulary);
+        return refuse(OUT_OF_RANGE, "layers %u, hidden %u, ffn %u, vocabulary %u", h->layers, h->hidden,
+                      h->ffn, h->vocabulary);
     if (!in_range(h->head_dim, 2 * ROPE_PAIRS_MAX) || !in_range(h->heads, MODEL_WIDTH_MAX / h->head_dim) ||
         !in_range(h->kv_heads, h->heads))
-        return refuse(OUT_OF_RANGE, "heads %u, KV heads %u, head size %u", h->heads, h->kv_heads, h->head_dim);
+        return refuse(OUT_OF_RANGE, "heads %u, KV heads %u, head size %u", h->heads, h->kv_heads,
+                      h->head_dim);
     if (h->head_dim % 16 || h->rope_pairs != h->head_dim / 2 || h->heads % h->kv_heads)
-        return refuse(BAD_VALUE, "heads %u, KV heads %u, head size %u, rotated pairs %u", h->heads, h->kv_heads,
-                      h->head_dim, h->rope_pairs);
+        return refuse(BAD_VALUE, "heads %u, KV heads %u, head size %u, rotated pairs %u", h->heads,
+                      h->kv_heads, h->head_dim, h->rope_pairs);
     if (h->hidden % GROUP || h->ffn % GROUP || h->heads * h->head_dim % GROUP)
         return refuse(BAD_VALUE, "widths %u, %u and %u are not all multiples of %d", h->hidden, h->ffn,
                       h->heads * h->head_dim, GROUP);
@@ -107,7 +110,8 @@ static struct place place_of(struct model *model, enum tensor_role role, unsigne
 }
 
 static bool belongs_to_layer(enum tensor_role role) {
-    return role != TENSOR_ROLE_TOKEN_EMBEDDING && role != TENSOR_ROLE_OUTPUT && role != TENSOR_ROLE_OUTPUT_NORM;
+    return role != TENSOR_ROLE_TOKEN_EMBEDDING && role != TENSOR_ROLE_OUTPUT &&
+           role != TENSOR_ROLE_OUTPUT_NORM;
 }
 
 static enum reply_status bind_tensor(struct model *model, const uint8_t *image, unsigned index,
@@ -128,15 +132,15 @@ static enum reply_status bind_tensor(struct model *model, const uint8_t *image, 
                                 : matrix_bytes(e->format, place.rows, place.k);
     if (e->bytes != bytes || e->offset % IMAGE_ALIGN || e->offset < h->header_bytes ||
         e->offset > h->total_bytes || bytes > h->total_bytes - e->offset)
-        return refuse(BAD_VALUE, "tensor %u, role %u: %llu bytes at %llu, expected %zu within the image", index,
-                      e->role, (unsigned long long)e->bytes, (unsigned long long)e->offset, bytes);
+        return refuse(BAD_VALUE, "tensor %u, role %u: %llu bytes at %llu, expected %zu within the image",
+                      index, e->role, (unsigned long long)e->bytes, (unsigned long long)e->offset, bytes);
     if (place.vector ? *place.vector != NULL : place.matrix->packs != NULL)
         return refuse(BAD_VALUE, "role %u of layer %u twice", e->role, e->layer);
     if (place.vector)
         *place.vector = (const float *)(image + e->offset);
     else
-        *place.matrix = (struct matrix){image + e->offset, panel_bytes(e->format, place.k), place.rows, place.k,
-                                        e->format};
+        *place.matrix = (struct matrix){image + e->offset, panel_bytes(e->format, place.k), place.rows,
+                                        place.k, e->format};
     return REPLY_STATUS_OK;
 }
 

@@ -33,8 +33,9 @@ struct model {
     struct layer layers[MODEL_LAYERS_MAX];
 };
 
-/// Checks everything that can be checked without reading the weights: header and its CRC, limits, shapes, the table's
-/// bounds and alignment, that each tensor is there once with the shape and size that its role demands. After OK, no
-/// content of the weights can make the engine leave the image. Otherwise says why by log_text and returns NO_MODEL
-/// (no image there), BAD_VALUE (inconsistent) or OUT_OF_RANGE (beyond this build's limits); `model` is then undefined.
+/// Checks everything that can be checked without reading the weights: header and its CRC, limits, shapes, the
+/// table's bounds and alignment, that each tensor is there once with the shape and size that its role
+/// demands. After OK, no content of the weights can make the engine leave the image. Otherwise says why by
+/// log_text and returns NO_MODEL (no image there), BAD_VALUE (inconsistent) or OUT_OF_RANGE (beyond this
+/// build's limits); `model` is then undefined.
 enum reply_status model_bind(struct model *model, const uint8_t *image, size_t bytes);

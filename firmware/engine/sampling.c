@@ -13,7 +13,9 @@ struct candidate {
 static struct candidate heap[SAMPLING_CANDIDATES];
 static float cumulative[SAMPLING_CANDIDATES];
 
-static bool is_number(float x) { return (float_bits(x) & INFINITY_BITS) != INFINITY_BITS; }
+static bool is_number(float x) {
+    return (float_bits(x) & INFINITY_BITS) != INFINITY_BITS;
+}
 
 bool sampler_init(struct sampler *s, const struct generate *command) {
     *s = (struct sampler){.temperature = command->temperature,
@@ -39,10 +41,13 @@ static int32_t key_of(float logit) {
     return (float_bits(logit) & 0x7fffffffu) > INFINITY_BITS ? INT32_MIN : ordered_float(logit);
 }
 
-static float penalized(float logit, float penalty) { return logit > 0.0f ? logit / penalty : logit * penalty; }
+static float penalized(float logit, float penalty) {
+    return logit > 0.0f ? logit / penalty : logit * penalty;
+}
 
 // Key of token `i` after step 1.
-static int32_t penalized_key(const struct sampler *s, const float *logits, uint32_t i, const uint32_t *repeated) {
+static int32_t penalized_key(const struct sampler *s, const float *logits, uint32_t i,
+                             const uint32_t *repeated) {
     bool repeats = repeated[i / 32] >> (i % 32) & 1;
     return key_of(repeats ? penalized(logits[i], s->repeat_penalty) : logits[i]);
 }
@@ -68,10 +73,10 @@ static void sift_down(uint32_t at, uint32_t count) {
     heap[at] = moved;
 }
 
-// The best `limit` tokens, best first. Returns how many there are. Ids ascend while scanning, so a token that equals
-// the root's key is worse than it: one comparison decides about almost every token.
-static uint32_t best_tokens(const struct sampler *s, const float *logits, uint32_t count, const uint32_t *repeated,
-                            uint32_t limit) {
+// The best `limit` tokens, best first. Returns how many there are. Ids ascend while scanning, so a token that
+// equals the root's key is worse than it: one comparison decides about almost every token.
+static uint32_t best_tokens(const struct sampler *s, const float *logits, uint32_t count,
+                            const uint32_t *repeated, uint32_t limit) {
     uint32_t held = limit < count ? limit : count;
     for (uint32_t i = 0; i < held; i++)
         heap[i] = (struct candidate){penalized_key(s, logits, i, repeated), i};

@@ -5,7 +5,8 @@
 #include "kernels/attention_page.h"
 #include "kernels/rope.h"
 
-// The heads of a group and the tokens of a batch, flattened: row r is token r / group, head r % group of the group.
+// The heads of a group and the tokens of a batch, flattened: row r is token r / group, head r % group of the
+// group.
 struct tile_job {
     const struct kv_ring *ring;
     const struct attention *job;
@@ -23,7 +24,9 @@ static size_t tile_offset(const struct tile_job *t, unsigned row) {
 }
 
 // 1 / sqrt(head_dim), and base 2 instead of e.
-static float score_factor(unsigned head_dim) { return LOG2_E / square_root((float)head_dim); }
+static float score_factor(unsigned head_dim) {
+    return LOG2_E / square_root((float)head_dim);
+}
 
 static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
     unsigned head_dim = t->ring->shape.head_dim;
@@ -43,7 +46,8 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
     }
 }
 
-// Keys of `page` that each row sees, in slots of the page: [from, to), empty when none. True when any row sees one.
+// Keys of `page` that each row sees, in slots of the page: [from, to), empty when none. True when any row
+// sees one.
 static bool visible_slots(const struct tile_job *t, uint32_t page, bool sinks, struct attention_tile *tile) {
     uint32_t start = page * KV_PAGE_TOKENS;
     bool any = false;

@@ -20,7 +20,8 @@ ALWAYS_INLINE void store_quad(int8_t *to, const struct quad *q, uint8_t offset) 
 }
 
 // Quads of group `group`; `high` bits and offset by format.
-ALWAYS_INLINE void store_group(struct panel *panel, unsigned group, enum tensor_format format, const uint8_t *w) {
+ALWAYS_INLINE void store_group(struct panel *panel, unsigned group, enum tensor_format format,
+                               const uint8_t *w) {
     UNROLL
     for (unsigned c = 0; c < 4; c++) {
         int8_t *to = panel->weights + (size_t)c * 4 * panel->k + group * QUAD_GROUP_BYTES;
@@ -82,8 +83,8 @@ ALWAYS_INLINE const uint8_t *dequantize_legacy(enum tensor_format format, unsign
     return w;
 }
 
-ALWAYS_INLINE const uint8_t *dequantize_k(enum tensor_format format, unsigned group_bytes, const uint8_t *pack,
-                                          struct panel *panel) {
+ALWAYS_INLINE const uint8_t *dequantize_k(enum tensor_format format, unsigned group_bytes,
+                                          const uint8_t *pack, struct panel *panel) {
     for (unsigned group = 0; group < panel->k / GROUP; group++) {
         unsigned g = group % K_PACK_GROUPS;
         int32x4_t scale[4], minimum[4];

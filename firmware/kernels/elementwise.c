@@ -3,8 +3,8 @@
 
 #include "kernels/neon.h"
 
-void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight, float epsilon,
-                   float *out) {
+void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
+                   float epsilon, float *out) {
     for (unsigned row = 0; row < rows; row++, x += stride, out += stride) {
         float32x4_t squares = vdupq_n_f32(0.0f);
         for (unsigned i = 0; i < k; i += 4) {
@@ -22,7 +22,7 @@ void swiglu(float *gate, const float *up, size_t count) {
     const float32x4_t one = vdupq_n_f32(1.0f), log2_e = vdupq_n_f32(LOG2_E);
     for (size_t i = 0; i < count; i += 4) {
         float32x4_t g = vld1q_f32(gate + i);
-        float32x4_t t = exp2_negative_f32x4(vmulq_f32(g, log2_e));
+        float32x4_t t = exp2_negative_f32x4(vabsq_f32(vmulq_f32(g, log2_e)));
         uint32x4_t negative = vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(g), 31));
         float32x4_t sigmoid = vdivq_f32(vbslq_f32(negative, t, one), vaddq_f32(one, t));
         vst1q_f32(gate + i, vmulq_f32(vmulq_f32(g, sigmoid), vld1q_f32(up + i)));

@@ -3,10 +3,10 @@
 
 #include "kernels/activations.h"
 
-// The whole panel is unpacked for one of its 16 columns: a few microseconds per token, and every format shares the
-// unpacking that is tested anyway.
-void embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token, struct panel *scratch,
-               float *x) {
+// The whole panel is unpacked for one of its 16 columns: a few microseconds per token, and every format
+// shares the unpacking that is tested anyway.
+void embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token,
+               struct panel *scratch, float *x) {
     unsigned padded = padded_k(k);
     size_t panel = token / PANEL_COLUMNS;
     unsigned quad = token % PANEL_COLUMNS / 4, lane = token % 4;

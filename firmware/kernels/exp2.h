@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2^-a for a >= 0, the one exponential of this engine: softmax, SwiGLU and log-probabilities all use it.
-// Separate multiplies and adds in a fixed order, so that NEON (kernels/neon.h), this plain C and a float32 twin in
-// Python agree to the bit.
+// Separate multiplies and adds in a fixed order, so that NEON (kernels/neon.h), this plain C and a float32
+// twin in Python agree to the bit.
 #pragma once
 
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #define EXP2_C3 0x1.c9fc46p-5f
 #define EXP2_C4 0x1.3a02ccp-7f
 
-// Larger arguments count as this one: the result stays a normal number.
+// Larger arguments, negative ones and NaNs count as this one: the result is always a normal number.
 #define EXP2_LIMIT 126.0f
 
 // Adding 1.5 * 2^23 leaves round-half-even(x) in the low mantissa bits, for |x| < 2^22. On a Cortex-A76 this
@@ -24,17 +24,26 @@
 
 #define LOG2_E 0x1.715476p+0f
 
-static inline uint32_t float_bits(float x) { return (union {float value; uint32_t bits;}){.value = x}.bits; }
-
-static inline float float_from_bits(uint32_t bits) {
-    return (union {uint32_t bits; float value;}){.bits = bits}.value;
+static inline uint32_t float_bits(float x) {
+    return (union {
+               float value;
+               uint32_t bits;
+           }){.value = x}
+        .bits;
 }
 
-/// 2^-a for a >= 0. Only the magnitude is looked at; a NaN counts as EXP2_LIMIT.
+static inline float float_from_bits(uint32_t bits) {
+    return (union {
+               uint32_t bits;
+               float value;
+           }){.bits = bits}
+        .value;
+}
+
+/// 2^-a for a >= +0.
 static inline float exp2_negative(float a) {
-    uint32_t magnitude = float_bits(a) & 0x7fffffffu;
-    uint32_t limit = float_bits(EXP2_LIMIT);
-    float x = float_from_bits(magnitude < limit ? magnitude : limit);
+    uint32_t bits = float_bits(a), limit = float_bits(EXP2_LIMIT);
+    float x = float_from_bits(bits < limit ? bits : limit);
     float shifted = x + ROUND_MAGIC;
     float f = (shifted - ROUND_MAGIC) - x;
     float p = f * EXP2_C4 + EXP2_C3;
@@ -45,7 +54,12 @@ static inline float exp2_negative(float a) {
     return float_from_bits(float_bits(p) - (float_bits(shifted) << 23));
 }
 
-/// An integer that orders like the float: negative ones are mirrored. -0 comes below +0, a NaN beyond infinity.
+static inline float magnitude(float x) {
+    return float_from_bits(float_bits(x) & 0x7fffffffu);
+}
+
+/// An integer that orders like the float: negative ones are mirrored. -0 comes below +0, a NaN beyond
+/// infinity.
 static inline int32_t ordered_float(float x) {
     int32_t bits = (int32_t)float_bits(x);
     return bits < 0 ? bits ^ 0x7fffffff : bits;

@@ -16,12 +16,13 @@ gemm_tile gemm_tile_1_scale, gemm_tile_1_minimum, gemm_tile_1_two_scales;
 static void row_block(gemm_tile *tile, const struct panel *panel, const struct activations *a, float *y,
                       size_t stride) {
     for (unsigned quad = 0; quad < 4; quad++)
-        tile(panel->weights + (size_t)quad * 4 * panel->k, panel->scales + (size_t)quad * (panel->k / GROUP) * 8,
-             a->values, a->groups, panel->k, y + 4 * quad, stride * sizeof(float), a->row_scales,
-             vld1q_f32(panel->columns + 4 * quad));
+        tile(panel->weights + (size_t)quad * 4 * panel->k,
+             panel->scales + (size_t)quad * (panel->k / GROUP) * 8, a->values, a->groups, panel->k,
+             y + 4 * quad, stride * sizeof(float), a->row_scales, vld1q_f32(panel->columns + 4 * quad));
 }
 
-void gemm_panel(const struct panel *panel, const struct activations *a, unsigned rows, float *y, size_t stride) {
+void gemm_panel(const struct panel *panel, const struct activations *a, unsigned rows, float *y,
+                size_t stride) {
     static const struct {
         unsigned rows;
         gemm_tile *by_kind[3];

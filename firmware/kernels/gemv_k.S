@@ -8,12 +8,12 @@
 //   v6, v7     minima of the group as int16      v14, v15 scales of the group as int16
 //   v8..v11    factors of scales and of minima   v12      temporary, moved bits
 //   v13        upper bits of two groups' scales and minima
-//   x6         low bits of scales and minima, advances    x7   upper bits, advances    x8   high bits, advances
-//   x9         groups left of the pack
+//   x13         low bits of scales and minima, advances    x14   upper bits, advances    x15   high bits, advances
+//   x7         groups left of the pack
 
 // v14, v15, v6, v7 from the 6-bit values of the next group: scale in bits 0..3, minimum in 4..7, upper bits in v13.
 .macro k_scales odd
-        ldr     q12, [x6], #16
+        ldr     q12, [x13], #16
         and     v14.16b, v12.16b, v31.16b
         ushr    v12.16b, v12.16b, #4
         .if     \odd
@@ -21,7 +21,7 @@
         ushr    v13.16b, v13.16b, #2
         bit     v12.16b, v13.16b, v3.16b
         .else
-        ldr     q13, [x7], #16
+        ldr     q13, [x14], #16
         shl     v15.16b, v13.16b, #4
         bit     v14.16b, v15.16b, v3.16b
         shl     v15.16b, v13.16b, #2
@@ -47,7 +47,7 @@
         ld1     {v24.16b-v27.16b}, [x0], #64
         movi    v29.4s, #0
         .if     \five
-        ldr     q2, [x8], #16
+        ldr     q2, [x15], #16
         movi    v30.16b, #16
         dot_5bit v24, v2, v30, v12, v0, v1, 0
         dot_5bit v25, v2, v30, v12, v0, v1, 1
@@ -67,10 +67,10 @@
 .endm
 
 .macro k_group odd, five
-        ld1     {v0.16b, v1.16b}, [x1], #32
-        ld2r    {v4.4s, v5.4s}, [x2], #8
+        ld1     {v0.16b, v1.16b}, [x9], #32
+        ld2r    {v4.4s, v5.4s}, [x10], #8
         .if     \five
-        add     x8, x0, #256
+        add     x15, x0, #256
         .endif
         k_scales \odd
         k_quad  v16, v17, 0, v14, v8, v6, v10, \five
@@ -78,7 +78,7 @@
         k_quad  v20, v21, 0, v15, v9, v7, v11, \five
         k_quad  v22, v23, 1, v15, v9, v7, v11, \five
         .if     \five
-        mov     x0, x8
+        mov     x0, x15
         .endif
 .endm
 
@@ -86,17 +86,19 @@
 func \name
         gemv_begin
         movi    v3.16b, #0x30
+        panel_begin
 1:      ld1     {v8.8h-v11.8h}, [x0], #64
-        mov     x6, x0
-        add     x7, x0, #128
+        mov     x13, x0
+        add     x14, x0, #128
         add     x0, x0, #192
-        mov     w9, #4
+        mov     w7, #4
 2:      k_group 0, \five
         k_group 1, \five
-        subs    w9, w9, #1
+        subs    w7, w7, #1
         b.ne    2b
-        subs    x3, x3, #256
+        subs    x12, x12, #256
         b.ne    1b
+        panel_end
         gemv_end
 endfunc \name
 .endm
@@ -109,7 +111,7 @@ gemv_k gemv_q5_k, 1
 //   v4         scale     v5, v11  -32 * sum of the high and the low half
 //   v6, v7     scales of the low half as int16, v14, v15 of the high half
 //   v8, v9     factors of the scales     v12  moved bits     v13  dot products of the high half
-//   x6         scales, advances     x7  high bits, advances     x9  groups left of the pack
+//   x13         scales, advances     x14  high bits, advances     x7  groups left of the pack
 
 // dot_nibbles with bits 4 and 5: those of low[lane] in bits 2 lane.. of v2, of high[lane] in v10.
 .macro dot_6bit packed, lane
@@ -135,8 +137,8 @@ gemv_k gemv_q5_k, 1
 
 .macro q6_quad low, high, odd, scales, high_scales, factors
         ld1     {v24.16b-v27.16b}, [x0], #64
-        ldr     q2, [x7], #16
-        ldr     q10, [x7], #16
+        ldr     q2, [x14], #16
+        ldr     q10, [x14], #16
         mov     v29.16b, v11.16b
         mov     v13.16b, v5.16b
         dot_6bit v24, 0
@@ -153,15 +155,16 @@ gemv_k gemv_q5_k, 1
 func gemv_q6_k
         gemv_begin
         movi    v3.16b, #0x30
+        panel_begin
 1:      ld1     {v8.8h, v9.8h}, [x0], #32
-        mov     x6, x0
+        mov     x13, x0
         add     x0, x0, #256
-        mov     w9, #8
-2:      ld1     {v0.16b, v1.16b}, [x1], #32
-        ld2r    {v4.4s, v5.4s}, [x2], #8
-        ld1r    {v11.4s}, [x5], #4
-        ldp     q6, q14, [x6], #32
-        add     x7, x0, #256
+        mov     w7, #8
+2:      ld1     {v0.16b, v1.16b}, [x9], #32
+        ld2r    {v4.4s, v5.4s}, [x10], #8
+        ld1r    {v11.4s}, [x11], #4
+        ldp     q6, q14, [x13], #32
+        add     x14, x0, #256
         sub     v5.4s, v5.4s, v11.4s
         shl     v5.4s, v5.4s, #5
         shl     v11.4s, v11.4s, #5
@@ -175,10 +178,11 @@ func gemv_q6_k
         q6_quad v18, v19, 1, v6, v14, v8
         q6_quad v20, v21, 0, v7, v15, v9
         q6_quad v22, v23, 1, v7, v15, v9
-        mov     x0, x7
-        subs    w9, w9, #1
+        mov     x0, x14
+        subs    w7, w7, #1
         b.ne    2b
-        subs    x3, x3, #256
+        subs    x12, x12, #256
         b.ne    1b
+        panel_end padding=1
         gemv_end
 endfunc gemv_q6_k

@@ -6,7 +6,7 @@
 //   v2, v3     activations of the second group (4 and 8 bits); q5: high bits, and 16 in every byte
 //   v6, v7     scale and sum of the second group (4 and 8 bits); q5: v6 moved high bits
 //   v8..v15    scale lines as int16: scales of the first group, minima; of the second, minima
-//   x6         scale lines, advances             x7..x9  strides
+//   x13         scale lines, advances             x14, x15  strides
 #include "kernels/gemv_macros.h"
 
 // Widens 4 of the 8 int16 in `line` into v30: columns of an even or an odd quad.
@@ -44,6 +44,7 @@
 .endm
 
 .macro nibble_quad low, high, odd, xl, xh, scales, minima, scale, sum, minimum, step
+        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
         ld1     {v24.16b-v27.16b}, [x0], \step
         start_dot \sum, (1 - \minimum)
         dot_nibbles v24, \xl, \xh, 0
@@ -64,30 +65,35 @@
 .macro gemv_4bit name, minimum
 func \name
         gemv_begin
-        add     x6, x0, #512                    // scale lines
         .if     \minimum
-        mov     x7, #(64 + 128)                 // last nibbles to the next pack's
-        mov     x8, #(640 - 64)                 // between second halves of scale lines and the next first ones
+        mov     x14, #(64 + 128)                 // last nibbles to the next pack's
+        mov     x15, #(640 - 64)                 // between second halves of scale lines and the next first ones
         .else
-        mov     x7, #(64 + 64)
-        mov     x8, #576
+        mov     x14, #(64 + 64)
+        mov     x15, #576
         .endif
-1:      ld1     {v0.16b-v3.16b}, [x1], #64
-        ld4r    {v4.4s-v7.4s}, [x2], #16
+        panel_begin
+        add     x13, x0, #512                   // scale lines
+1:      ld1     {v0.16b-v3.16b}, [x9], #64
+        ld4r    {v4.4s-v7.4s}, [x10], #16
         .if     \minimum
-        ld1     {v8.8h-v11.8h}, [x6], #64
-        ld1     {v12.8h-v15.8h}, [x6], x8
+        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
+        ld1     {v8.8h-v11.8h}, [x13], #64
+        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
+        ld1     {v12.8h-v15.8h}, [x13], x15
         nibble_group v0, v1, v8, v9, v10, v11, v4, v5, 1, #64
-        nibble_group v2, v3, v12, v13, v14, v15, v6, v7, 1, x7
+        nibble_group v2, v3, v12, v13, v14, v15, v6, v7, 1, x14
         .else
-        ld1     {v8.8h-v11.8h}, [x6], x8
+        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
+        ld1     {v8.8h-v11.8h}, [x13], x15
         scale_sum v5, 3
         scale_sum v7, 3
         nibble_group v0, v1, v8, v9, v8, v9, v4, v5, 0, #64
-        nibble_group v2, v3, v10, v11, v10, v11, v6, v7, 0, x7
+        nibble_group v2, v3, v10, v11, v10, v11, v6, v7, 0, x14
         .endif
-        subs    x3, x3, #64
+        subs    x12, x12, #64
         b.ne    1b
+        panel_end
         gemv_end
 endfunc \name
 .endm
@@ -96,8 +102,9 @@ gemv_4bit gemv_q4_0, 0
 gemv_4bit gemv_q4_1, 1
 
 .macro five_bit_quad low, high, odd, scales, minima, minimum
+        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
         ld1     {v24.16b-v27.16b}, [x0], #64
-        ldr     q2, [x7], #16
+        ldr     q2, [x14], #16
         start_dot v5, (1 - \minimum)
         dot_5bit v24, v2, v3, v6, v0, v1, 0
         dot_5bit v25, v2, v3, v6, v0, v1, 1
@@ -107,9 +114,9 @@ gemv_4bit gemv_q4_1, 1
 .endm
 
 .macro five_bit_group s0, s1, m0, m1, minimum
-        ld1     {v0.16b, v1.16b}, [x1], #32
-        ld2r    {v4.4s, v5.4s}, [x2], #8
-        add     x7, x0, #256                    // high bits
+        ld1     {v0.16b, v1.16b}, [x9], #32
+        ld2r    {v4.4s, v5.4s}, [x10], #8
+        add     x14, x0, #256                    // high bits
         .if     \minimum == 0
         scale_sum v5, 4
         .endif
@@ -117,27 +124,32 @@ gemv_4bit gemv_q4_1, 1
         five_bit_quad v18, v19, 1, \s0, \m0, \minimum
         five_bit_quad v20, v21, 0, \s1, \m1, \minimum
         five_bit_quad v22, v23, 1, \s1, \m1, \minimum
-        mov     x0, x7                          // past the high bits
+        mov     x0, x14                          // past the high bits
 .endm
 
 .macro gemv_5bit name, minimum
 func \name
         gemv_begin
         movi    v3.16b, #16
-1:      add     x6, x0, #640                    // scale lines
+        panel_begin
+1:      add     x13, x0, #640                    // scale lines
         .if     \minimum
-        ld1     {v8.8h-v11.8h}, [x6], #64
-        ld1     {v12.8h-v15.8h}, [x6], #64
+        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
+        ld1     {v8.8h-v11.8h}, [x13], #64
+        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
+        ld1     {v12.8h-v15.8h}, [x13], #64
         five_bit_group v8, v9, v10, v11, 1
         five_bit_group v12, v13, v14, v15, 1
         .else
-        ld1     {v8.8h-v11.8h}, [x6], #64
+        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
+        ld1     {v8.8h-v11.8h}, [x13], #64
         five_bit_group v8, v9, v8, v9, 0
         five_bit_group v10, v11, v10, v11, 0
         .endif
-        mov     x0, x6
-        subs    x3, x3, #64
+        mov     x0, x13
+        subs    x12, x12, #64
         b.ne    1b
+        panel_end
         gemv_end
 endfunc \name
 .endm
@@ -146,6 +158,7 @@ gemv_5bit gemv_q5_0, 0
 gemv_5bit gemv_q5_1, 1
 
 .macro dot_bytes x
+        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
         ld1     {v24.16b-v27.16b}, [x0], #64
         sdot    v29.4s, v24.16b, \x\().4b[0]
         sdot    v29.4s, v25.16b, \x\().4b[1]
@@ -170,14 +183,17 @@ gemv_5bit gemv_q5_1, 1
 // 126 instructions per 1024 MAC.
 func gemv_q8_0
         gemv_begin
-1:      ld1     {v0.16b-v3.16b}, [x1], #64
-        ld4r    {v4.4s-v7.4s}, [x2], #16
-        add     x6, x0, #1024
-        ld1     {v8.8h-v11.8h}, [x6], #64
+        panel_begin
+1:      ld1     {v0.16b-v3.16b}, [x9], #64
+        ld4r    {v4.4s-v7.4s}, [x10], #16
+        add     x13, x0, #1024
+        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
+        ld1     {v8.8h-v11.8h}, [x13], #64
         byte_group v0, v1, v8, v9, v4
         byte_group v2, v3, v10, v11, v6
-        mov     x0, x6
-        subs    x3, x3, #64
+        mov     x0, x13
+        subs    x12, x12, #64
         b.ne    1b
+        panel_end
         gemv_end
 endfunc gemv_q8_0

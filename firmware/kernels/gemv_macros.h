@@ -2,9 +2,10 @@
 // What the GEMV kernels share. For .S files only.
 //
 // void gemv_FORMAT(const uint8_t *packs, const int8_t *values, const struct group_scale *groups, uint64_t k,
-//                  float *y, const int32_t *low_sums, float row_scale)
+//                  float *y, const int32_t *low_sums, uint64_t panels, float row_scale)
 //
-// x0 packs, advances   x1 values, advances   x2 groups, advances   x3 k left   x4 y   x5 low_sums   s0 row_scale
+// x0 packs, advances   x1 values   x2 groups   x3 k   x4 y, advances   x5 low_sums   x6 panels left   s0
+// row_scale x9, x10, x11 walk values, groups and low_sums of a panel   x12 k left   x7, x8, x13..x15 free
 //
 //   v0, v1     32 activations of the group: k 0..15, 16..31
 //   v4, v5     the group's scale and sum in every lane
@@ -15,11 +16,16 @@
 //   v30        scales or minima of a quad
 //   v31        15 in every byte
 //
-// Per quad and group of 32: 8 SDOT by element, MUL by the scales, MLA for the minimum, two SMLAL into the sums: for
-// q4_1 99 V slots per 512 MAC, of which 32 are SDOT.
+// Per quad and group of 32: 8 SDOT by element, MUL by the scales, MLA for the minimum, two SMLAL into the
+// sums: for q4_1 99 V slots per 512 MAC, of which 32 are SDOT.
+//
+// Packs are read once and never again: PREFETCH_AHEAD bytes ahead of their use they are fetched by hand,
+// because the strides break at the end of every panel, where a hardware prefetcher starts to learn anew.
 #pragma once
 
 #include "arch/asm.h"
+
+#define PREFETCH_AHEAD 2560
 
 .macro zero register
         movi    \register\().2d, #0
@@ -32,13 +38,21 @@
         stp     d12, d13, [sp, #32]
         stp     d14, d15, [sp, #48]
         str     s0, [sp, #64]
-        .irp    n, 16, 17, 18, 19, 20, 21, 22, 23
-        zero    v\n
-        .endr
         movi    v31.16b, #15
 .endm
 
-// y[n] = (float)(double)sum[n] * (D[n] * row_scale), with D at x0.
+// Opens the loop over panels, label 9.
+.macro panel_begin
+9:      mov     x9, x1
+        mov     x10, x2
+        mov     x11, x5
+        mov     x12, x3
+        .irp    n, 16, 17, 18, 19, 20, 21, 22, 23
+        zero    v\n
+        .endr
+.endm
+
+// y[n] = (float)(double)sum[n] * (D[n] * row_scale).
 .macro gemv_quad_out low, high, columns
         scvtf   \low\().2d, \low\().2d
         scvtf   \high\().2d, \high\().2d
@@ -48,8 +62,9 @@
         fmul    \low\().4s, \low\().4s, \columns\().4s
 .endm
 
-.macro gemv_end
-        ld1     {v24.4s-v27.4s}, [x0]
+// Ends the loop over panels: column scales at x0, after `padding` bytes the next panel.
+.macro panel_end padding=0
+        ld1     {v24.4s-v27.4s}, [x0], #64
         add     x9, sp, #64
         ld1r    {v0.4s}, [x9]
         gemv_quad_out v16, v17, v24
@@ -58,6 +73,16 @@
         gemv_quad_out v22, v23, v27
         stp     q16, q18, [x4]
         stp     q20, q22, [x4, #32]
+        add     x4, x4, #64
+        .if     \padding
+        add     x0, x0, #63
+        and     x0, x0, #~63
+        .endif
+        subs    x6, x6, #1
+        b.ne    9b
+.endm
+
+.macro gemv_end
         ldp     d10, d11, [sp, #16]
         ldp     d12, d13, [sp, #32]
         ldp     d14, d15, [sp, #48]

@@ -5,7 +5,8 @@
 #include "kernels/rope.h"
 #include "schema/image.h"
 
-static void store_token(uint8_t *page, unsigned head_dim, unsigned slot, const int8_t *key, const int8_t *value) {
+static void store_token(uint8_t *page, unsigned head_dim, unsigned slot, const int8_t *key,
+                        const int8_t *value) {
     unsigned quad = slot / 4, lane = slot % 4;
     int8_t *keys = kv_keys(page) + quad * 4 * head_dim + lane * 4;
     int8_t *values = kv_values(page, head_dim) + quad * 4 * head_dim + lane;
@@ -27,7 +28,8 @@ void kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv
             uint8_t *page = kv_ring_page(ring, layer, head, position / KV_PAGE_TOKENS);
             const int16_t *rope = update->rope + (size_t)row * head_dim;
             kv_key_scales(page, head_dim)[slot] = rotate_and_quantize(update->keys + at, rope, head_dim, key);
-            kv_value_scales(page, head_dim)[slot] = rotate_and_quantize(update->values + at, NULL, head_dim, value);
+            kv_value_scales(page, head_dim)[slot] =
+                rotate_and_quantize(update->values + at, NULL, head_dim, value);
             store_token(page, head_dim, slot, key, value);
         }
     }

@@ -16,6 +16,6 @@ struct kv_update {
     unsigned rows;
 };
 
-/// Rotates the keys, quantizes both to int8 with one scale per token and head, and writes them into their pages of
-/// `layer`. The time depends on the rows alone, not on how many tokens are cached.
+/// Rotates the keys, quantizes both to int8 with one scale per token and head, and writes them into their
+/// pages of `layer`. The time depends on the rows alone, not on how many tokens are cached.
 void kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);

@@ -4,30 +4,25 @@
 #include "kernels/log.h"
 #include "kernels/neon.h"
 
-// Largest value. A NaN of either sign wins: the integers order it beyond infinity.
-static float maximum(const float *x, size_t count) {
-    float32x4_t first = vdupq_n_f32(x[0]);
-    int32x4_t top = ordered_f32x4(first);
-    uint32x4_t magnitude = vreinterpretq_u32_f32(vabsq_f32(first));
+// Largest value, or a NaN when there is one.
+static float largest(const float *x, size_t count) {
+    struct float_maximum top = NO_MAXIMUM;
+    uint32x4_t magnitudes = vdupq_n_u32(0);
     size_t i = 0;
     for (; i + 4 <= count; i += 4) {
         float32x4_t v = vld1q_f32(x + i);
-        top = vmaxq_s32(top, ordered_f32x4(v));
-        magnitude = vmaxq_u32(magnitude, vreinterpretq_u32_f32(vabsq_f32(v)));
+        maximum_add(&top, v);
+        magnitudes = vmaxq_u32(magnitudes, vreinterpretq_u32_f32(vabsq_f32(v)));
     }
-    int32_t best = vmaxvq_s32(top);
-    uint32_t largest = vmaxvq_u32(magnitude);
-    for (; i < count; i++) {
-        int32_t key = ordered_float(x[i]);
-        best = key > best ? key : best;
-        uint32_t bits = float_bits(x[i]) & 0x7fffffffu;
-        largest = bits > largest ? bits : largest;
+    for (; i < count; i++) { // the last ones in all lanes
+        maximum_add(&top, vdupq_n_f32(x[i]));
+        magnitudes = vmaxq_u32(magnitudes, vreinterpretq_u32_f32(vabsq_f32(vdupq_n_f32(x[i]))));
     }
-    return largest > INFINITY_BITS ? __builtin_nanf("") : float_from_ordered(best);
+    return vmaxvq_u32(magnitudes) > INFINITY_BITS ? __builtin_nanf("") : maximum_of(&top);
 }
 
 float log_sum_exp(const float *x, size_t count) {
-    float top = maximum(x, count);
+    float top = largest(x, count);
     if (top != top)
         return top;
     const float32x4_t tops = vdupq_n_f32(top), log2_e = vdupq_n_f32(LOG2_E);

@@ -16,8 +16,7 @@ ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
     const uint32x4_t limit = vreinterpretq_u32_f32(vdupq_n_f32(EXP2_LIMIT));
     const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC);
     // Floats of one sign order like integers, and an integer minimum is cheap everywhere.
-    uint32x4_t magnitude = vbicq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(0x80000000u));
-    float32x4_t x = vreinterpretq_f32_u32(vminq_u32(magnitude, limit));
+    float32x4_t x = vreinterpretq_f32_u32(vminq_u32(vreinterpretq_u32_f32(a), limit));
     float32x4_t shifted = vaddq_f32(x, magic);
     float32x4_t f = vsubq_f32(vsubq_f32(shifted, magic), x);
     float32x4_t p = vaddq_f32(vmulq_f32(f, vdupq_n_f32(EXP2_C4)), vdupq_n_f32(EXP2_C3));
@@ -44,13 +43,28 @@ ALWAYS_INLINE int8x16_t quantize_f32x16(float32x4_t x0, float32x4_t x1, float32x
     return vmaxq_s8(vqmovn_high_s16(vqmovn_s16(h01), h23), vdupq_n_s8(-127));
 }
 
-/// ordered_float() per lane: maxima by SMAX, which is cheaper than FMAX where floating point is emulated and no slower
-/// on silicon.
-ALWAYS_INLINE int32x4_t ordered_f32x4(float32x4_t x) {
-    int32x4_t bits = vreinterpretq_s32_f32(x);
-    uint32x4_t mirror = vshrq_n_u32(vreinterpretq_u32_s32(vshrq_n_s32(bits, 31)), 1);
-    return veorq_s32(bits, vreinterpretq_s32_u32(mirror));
+/// Running maximum of floats of either sign, with integer instructions: cheaper than FMAX where floating
+/// point is emulated. As signed integers, floats above zero order right and beat those below; among floats
+/// below zero the largest has the smallest bits.
+struct float_maximum {
+    int32x4_t highest;
+    uint32x4_t lowest_bits;
+};
+
+ALWAYS_INLINE void maximum_add(struct float_maximum *m, float32x4_t x) {
+    m->highest = vmaxq_s32(m->highest, vreinterpretq_s32_f32(x));
+    m->lowest_bits = vminq_u32(m->lowest_bits, vreinterpretq_u32_f32(x));
 }
 
+/// -0 counts as below +0, a NaN as beyond infinity.
+ALWAYS_INLINE float maximum_of(const struct float_maximum *m) {
+    int32_t highest = vmaxvq_s32(m->highest);
+    return float_from_bits(highest >= 0 ? (uint32_t)highest : vminvq_u32(m->lowest_bits));
+}
+
+#define NO_MAXIMUM ((struct float_maximum){vdupq_n_s32(INT32_MIN), vdupq_n_u32(UINT32_MAX)})
+
 /// The square root instruction; __builtin_sqrtf would call the C library for negative numbers.
-ALWAYS_INLINE float square_root(float x) { return vget_lane_f32(vsqrt_f32(vdup_n_f32(x)), 0); }
+ALWAYS_INLINE float square_root(float x) {
+    return vget_lane_f32(vsqrt_f32(vdup_n_f32(x)), 0);
+}

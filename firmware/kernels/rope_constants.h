@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the kernel and its reference: sine and cosine on an eighth of a turn either way, by their Taylor series
-// (errors 3e-7 and 3e-8, against 3e-5 for half a unit of the result).
+// Shared by the kernel and its reference: sine and cosine on an eighth of a turn either way, by their Taylor
+// series (errors 3e-7 and 3e-8, against 3e-5 for half a unit of the result).
 #pragma once
 
 #define RADIANS_PER_UNIT 0x1.921fb6p-30f // 2 pi / 2^32

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From packed bytes to int8 vectors: shared by the fused GEMV, which multiplies them at once, and by dequantization,
-// which stores them. Everything works on a quad: 4 columns by one group of 32 k.
+// From packed bytes to int8 vectors: shared by the fused GEMV, which multiplies them at once, and by
+// dequantization, which stores them. Everything works on a quad: 4 columns by one group of 32 k.
 #pragma once
 
 #include <arm_neon.h>
@@ -18,8 +18,10 @@ ALWAYS_INLINE struct quad unpack_nibbles(const uint8_t *nibbles) {
     const uint8x16_t mask = vdupq_n_u8(15);
     uint8x16x4_t v = vld1q_u8_x4(nibbles);
     return (struct quad){
-        .low = {vandq_u8(v.val[0], mask), vandq_u8(v.val[1], mask), vandq_u8(v.val[2], mask), vandq_u8(v.val[3], mask)},
-        .high = {vshrq_n_u8(v.val[0], 4), vshrq_n_u8(v.val[1], 4), vshrq_n_u8(v.val[2], 4), vshrq_n_u8(v.val[3], 4)},
+        .low = {vandq_u8(v.val[0], mask), vandq_u8(v.val[1], mask), vandq_u8(v.val[2], mask),
+                vandq_u8(v.val[3], mask)},
+        .high = {vshrq_n_u8(v.val[0], 4), vshrq_n_u8(v.val[1], 4), vshrq_n_u8(v.val[2], 4),
+                 vshrq_n_u8(v.val[3], 4)},
     };
 }
 
@@ -39,8 +41,8 @@ ALWAYS_INLINE struct quad unpack_5bit(const uint8_t *nibbles, const uint8_t *hig
     return q;
 }
 
-/// 64 bytes of nibbles and 2 x 16 bytes of two high bits (bits 2j..2j+1 of the first: low[j], of the second: high[j]):
-/// q in 0..63.
+/// 64 bytes of nibbles and 2 x 16 bytes of two high bits (bits 2j..2j+1 of the first: low[j], of the second:
+/// high[j]): q in 0..63.
 ALWAYS_INLINE struct quad unpack_6bit(const uint8_t *nibbles, const uint8_t *high_bits) {
     const uint8x16_t bits = vdupq_n_u8(0x30);
     uint8x16x2_t h = vld1q_u8_x2(high_bits);
@@ -65,7 +67,8 @@ ALWAYS_INLINE struct quad load_bytes(const uint8_t *bytes) {
 
 /// Scales and minima of one group of a q4_k or q5_k pack: scale * q - minimum, in units of the column's D.
 /// Each is round((6-bit value) * factor / 64) with the factors at the start of the pack.
-ALWAYS_INLINE void unpack_k_scales(const uint8_t *pack, unsigned group, int32x4_t scale[4], int32x4_t minimum[4]) {
+ALWAYS_INLINE void unpack_k_scales(const uint8_t *pack, unsigned group, int32x4_t scale[4],
+                                   int32x4_t minimum[4]) {
     const uint8x16_t bits = vdupq_n_u8(0x30);
     int16x8x4_t factors = vld1q_s16_x4((const int16_t *)pack);
     uint8x16_t nibbles = vld1q_u8(pack + 2 * COLUMN_INT16 + group * 16);

@@ -11,7 +11,9 @@ _Static_assert(KV_MAP_ENTRIES <= UINT16_MAX, "a physical page does not fit the m
 uint16_t kv_index_map[KV_MAP_ENTRIES] __attribute__((aligned(CACHE_LINE)));
 static uint64_t map_lookups;
 
-static unsigned ring_pages(const struct kv_ring *ring) { return ring->page_count - 1; }
+static unsigned ring_pages(const struct kv_ring *ring) {
+    return ring->page_count - 1;
+}
 
 // Slot of a position: page 0 is fixed, the others go round.
 static uint32_t slot_of(const struct kv_ring *ring, uint32_t position) {
@@ -21,7 +23,9 @@ static uint32_t slot_of(const struct kv_ring *ring, uint32_t position) {
     return KV_PAGE_TOKENS + (position - KV_PAGE_TOKENS) % ring_slots;
 }
 
-static size_t align_line(size_t bytes) { return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
+static size_t align_line(size_t bytes) {
+    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
 
 static size_t page_memory(const struct kv_shape *shape) {
     size_t pages = KV_PAGES(shape->context, shape->batch);
@@ -37,7 +41,8 @@ size_t kv_ring_bytes(const struct kv_shape *shape) {
 }
 
 bool kv_ring_init(struct kv_ring *ring, const struct kv_shape *shape, struct memory_pool *pool) {
-    if (shape->context <= KV_SINKS || shape->batch == 0 || KV_PAGES(shape->context, shape->batch) > KV_MAP_ENTRIES)
+    if (shape->context <= KV_SINKS || shape->batch == 0 ||
+        KV_PAGES(shape->context, shape->batch) > KV_MAP_ENTRIES)
         return false;
     *ring = (struct kv_ring){.shape = *shape, .page_count = KV_PAGES(shape->context, shape->batch)};
     ring->pages = pool_take(pool, align_line(page_memory(shape)), CACHE_LINE);
@@ -57,8 +62,8 @@ void kv_ring_reset(struct kv_ring *ring) {
     kv_index_map[0] = 0;
 }
 
-// Adds the ring page with absolute number `page` to the map. The page whose memory it takes over leaves it: by then
-// no query can see that one (see KV_PAGES).
+// Adds the ring page with absolute number `page` to the map. The page whose memory it takes over leaves it:
+// by then no query can see that one (see KV_PAGES).
 static void open_page(struct kv_ring *ring, uint32_t page) {
     uint32_t held = page - ring->first_page;
     if (held == ring_pages(ring)) {
@@ -115,11 +120,14 @@ void kv_ring_state(const struct kv_ring *ring, struct kv_state *state) {
         .context = shape->context,
         .sinks = KV_SINKS,
         .length = ring->length,
-        .start = slot_of(ring, first > KV_SINKS ? first : ring->length < KV_SINKS ? ring->length : KV_SINKS),
+        .start = slot_of(ring, first > KV_SINKS          ? first
+                               : ring->length < KV_SINKS ? ring->length
+                                                         : KV_SINKS),
         .end = slot_of(ring, ring->length),
         .wraps = beyond / ring_slots,
         .page_tokens = KV_PAGE_TOKENS,
-        .bytes_per_token = shape->layers * shape->kv_heads * (KV_PAGE_BYTES(shape->head_dim) / KV_PAGE_TOKENS),
+        .bytes_per_token =
+            shape->layers * shape->kv_heads * (KV_PAGE_BYTES(shape->head_dim) / KV_PAGE_TOKENS),
         .map_entries = ring->page_count,
         .map_lookups = map_lookups,
     };

@@ -53,7 +53,7 @@ CLASS(LOAD,               1, 0, 0, 0,  1, 0,  0, 0, 0) // LDR of any width, LDP 
 CLASS(LOAD_PAIR,          1, 0, 0, 0,  2, 0,  0, 0, 0) // LDP X, LDP Q: SOG, 1 per cycle
 CLASS(LOAD_VECTORS,       1, 0, 0, 0,  1, 0,  0, 0, 0) // LD1 of several registers, for each register: SOG, N1
 CLASS(LOAD_LANE,          1, 1, 0, 0,  1, 0,  0, 0, 0) // LD1 to a lane, LD1R, LD2, LD3; for each register: SOG
-CLASS(LOAD_LD4,           1, 3, 0, 0,  1, 0,  0, 0, 0) // LD4; for each register: SOG, 0.2 per cycle, rounded
+CLASS(LOAD_LD4,           4,10, 0, 0,  4, 0,  0, 0, 0) // LD4 of whole registers, all four: SOG, 0.2 per cycle
 CLASS(STORE,              1, 0, 0, 0,  1, 1,  0, 0, 0) // STR X: SOG, 2 per cycle
 CLASS(STORE_PAIR,         1, 0, 0, 0,  1, 2,  0, 0, 0) // STP X: SOG, 1 per cycle
 CLASS(STORE_V,            1, 1, 0, 0,  1, 2,  0, 0, 0) // STR Q, ST1; for each register: SOG, 1 per cycle

@@ -60,12 +60,10 @@ static bool structures(uint32_t word, struct a64_insn *insn) {
     access->kind = load ? ACCESS_LOAD : ACCESS_STORE;
     access->base = FIELD(word, 9, 5);
     access->bytes = bytes;
-    if (load)
-        set_class(insn,
-                  interleaved == 4 && !single ? A64_LOAD_LD4
-                  : interleaved > 1 || single ? A64_LOAD_LANE
-                                              : A64_LOAD_VECTORS,
-                  registers);
+    if (load && interleaved == 4 && !single)
+        set_class(insn, A64_LOAD_LD4, 1);
+    else if (load)
+        set_class(insn, interleaved > 1 || single ? A64_LOAD_LANE : A64_LOAD_VECTORS, registers);
     else
         set_class(insn, interleaved > 1 || single ? A64_STORE_LANE : A64_STORE_V, registers);
     if (post) {

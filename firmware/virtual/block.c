@@ -208,9 +208,28 @@ static int by_insn(const void *a, const void *b) {
     return x->insn < y->insn ? -1 : 1;
 }
 
+static struct range begin_range(const struct use *use, int64_t delta) {
+    const uint8_t kind = range_kind(use);
+    const uint32_t dirties = kind == ACCESS_STORE || kind == ACCESS_ZERO_LINE ? LINE_DIRTY : 0;
+    const bool prefetch = kind == ACCESS_PREFETCH_L1 || kind == ACCESS_PREFETCH_L2;
+    const struct range range = {.delta = delta,
+                                .site = sites,
+                                .slot = now.symbol[use->symbol].slot,
+                                .bytes = use->access->bytes,
+                                .units = use->access->units,
+                                .insn = use->insn,
+                                .kind = kind,
+                                .dirties = dirties,
+                                .compares = ~(uint32_t)(LINE_DIRTY ^ dirties),
+                                .keeps = prefetch ? ~0u : ~(uint32_t)LINE_PREFETCHED,
+                                .dependent = now.symbol[use->symbol].from_load};
+    sites += sites < MAX_SITES - 1;
+    return range;
+}
+
 /// Merges accesses into ranges. A gap below a line's length is bridged: it cannot hold a line of its own.
 static void merge(void) {
-    enum { LINE = 64, LONGEST = 2048 };
+    enum { LONGEST = 2048 };
     struct use sorted[BLOCK_INSNS];
     memcpy(sorted, now.use, now.uses * sizeof sorted[0]);
     qsort(sorted, now.uses, sizeof sorted[0], by_address);
@@ -218,38 +237,25 @@ static void merge(void) {
     unsigned u = 0;
     for (unsigned s = 0; s < now.segments; s++) {
         const unsigned first = now.segment[s].first_range = now.ranges;
-        const struct use *last = NULL;
+        uint16_t symbol = 0; // of the range under construction
+        struct range *range = NULL;
         for (; u < now.uses && sorted[u].segment == s; u++) {
             const struct use *use = &sorted[u];
             if (!use->resolved)
                 continue;
-            const struct symbol *symbol = &now.symbol[use->symbol];
-            const int64_t delta = use->delta - symbol->slot_delta;
-            struct range *range = &now.range[now.ranges - 1];
-            if (last && last->symbol == use->symbol && range->kind == range_kind(use) &&
-                delta - range->delta < range->bytes + LINE && delta - range->delta < LONGEST) {
-                const int64_t end = delta - range->delta + use->access->bytes;
+            const int64_t delta = use->delta - now.symbol[use->symbol].slot_delta;
+            const int64_t from = range ? delta - range->delta : 0;
+            if (range && symbol == use->symbol && range->kind == range_kind(use) &&
+                from < range->bytes + LINE_BYTES && from < LONGEST) {
+                const int64_t end = from + use->access->bytes;
                 range->bytes = end > range->bytes ? (uint16_t)end : range->bytes;
                 range->units += use->access->units;
                 range->insn = use->insn < range->insn ? use->insn : range->insn;
             } else {
-                const uint8_t kind = range_kind(use);
-                const uint32_t dirties = kind == ACCESS_STORE || kind == ACCESS_ZERO_LINE ? LINE_DIRTY : 0;
-                const bool prefetch = kind == ACCESS_PREFETCH_L1 || kind == ACCESS_PREFETCH_L2;
-                now.range[now.ranges++] = (struct range){.delta = delta,
-                                                         .site = sites,
-                                                         .slot = symbol->slot,
-                                                         .bytes = use->access->bytes,
-                                                         .units = use->access->units,
-                                                         .insn = use->insn,
-                                                         .kind = kind,
-                                                         .dirties = dirties,
-                                                         .compares = ~(uint32_t)(LINE_DIRTY ^ dirties),
-                                                         .keeps = prefetch ? ~0u : ~(uint32_t)LINE_PREFETCHED,
-                                                         .dependent = symbol->from_load};
-                sites += sites < MAX_SITES - 1;
+                range = &now.range[now.ranges++];
+                *range = begin_range(use, delta);
+                symbol = use->symbol;
             }
-            last = use;
         }
         now.segment[s].ranges = now.ranges - first;
         qsort(now.range + first, now.ranges - first, sizeof now.range[0], by_insn);

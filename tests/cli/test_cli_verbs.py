@@ -79,6 +79,14 @@ def test_a_board_in_full_tells_where_its_values_come_from() -> None:
     assert "documented" in text
 
 
+@pytest.mark.parametrize("verb", [("ask", "hello"), ("flash",), ("checkasm",)])
+def test_boards_that_cannot_be_flashed_are_refused_before_anything_is_built(verb: tuple[str, ...], model: str) -> None:
+    done = runner.invoke(app, [*verb, "--board", "rpi5"], env={"MAXCONSOLE_MODEL": model})
+    assert done.exit_code == 1
+    assert "choose a virtual board" in done.stderr
+    assert "build" not in done.stderr
+
+
 def test_model_info_describes_the_file_and_its_image(model: str) -> None:
     info = document("model", "info", model)
     assert (info["name"], info["layers"], info["heads"]) == ("tiny test model", 2, 4)

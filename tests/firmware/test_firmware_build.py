@@ -199,3 +199,8 @@ def test_results_that_nobody_used_for_a_month_are_removed(builder: Builder, cach
     second = builder()
     assert second.elf.is_file()
     assert not first.elf.exists()
+
+
+def test_the_two_images_share_what_both_compile(builder: Builder) -> None:
+    builder("engine")
+    assert builder("checkasm").compiled == 1  # its own main

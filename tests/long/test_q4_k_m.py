@@ -24,12 +24,12 @@ def q4_k_m(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _ask(model: Path, *arguments: str) -> dict[str, object]:
+def _answer(model: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "maxconsole", "ask", "--model", str(model), "--greedy", "--json", *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    answer = json.loads(done.stdout)
-    assert isinstance(answer, dict)
-    return answer
+    text = json.loads(done.stdout)["answer"]["text"]
+    assert isinstance(text, str)
+    return text
 
 
 def test_the_file_holds_the_tensor_types_that_such_files_hold(q4_k_m: Path) -> None:
@@ -39,8 +39,8 @@ def test_the_file_holds_the_tensor_types_that_such_files_hold(q4_k_m: Path) -> N
 
 
 def test_the_capital_of_japan_is_tokyo(q4_k_m: Path) -> None:
-    assert "Tokyo" in str(_ask(q4_k_m, "What is the capital of Japan?")["text"])
+    assert "Tokyo" in _answer(q4_k_m, "What is the capital of Japan?")
 
 
 def test_with_an_empty_system_prompt_the_capital_of_france_is_paris(q4_k_m: Path) -> None:
-    assert "Paris" in str(_ask(q4_k_m, "--system", "", "What is the capital of France?")["text"])
+    assert "Paris" in _answer(q4_k_m, "--system", "", "What is the capital of France?")

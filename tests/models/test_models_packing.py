@@ -227,9 +227,9 @@ def test_interleaved_rotary_rows_become_half_split() -> None:
 
 
 def test_a_matrix_of_many_chunks_packs_like_its_parts() -> None:
-    raw = gguf_files.random_rows(Q.Q4_0, 4112, 1024)
+    raw = gguf_files.random_rows(Q.Q4_0, 2064, 1024)
     whole = packed(Q.Q4_0, raw, 1024)[1]
     size = FORMATS[TensorFormat.Q4_0].panel_bytes(1024)
-    for panel in (0, 127, 128, 256):
+    for panel in (0, 127, 128):
         part = packed(Q.Q4_0, raw[16 * panel : 16 * panel + 16], 1024)[1]
         assert (whole[panel * size : (panel + 1) * size] == part).all()

@@ -13,47 +13,11 @@ from maxconsole.errors import BoardError, UserError
 from maxconsole.telemetry.snapshot import Snapshot
 from maxconsole.tui.seam import BoardCard, Choice, Generating, Identity, ModelCard, Player, Progress, Recording, Reply
 
-WORDS = [
-    "A",
-    "key-value",
-    "cache",
-    "keeps",
-    "what",
-    "attention",
-    "needs",
-    "of",
-    "every",
-    "earlier",
-    "token,",
-    "so",
-    "that",
-    "a",
-    "new",
-    "token",
-    "costs",
-    "one",
-    "step",
-    "and",
-    "not",
-    "a",
-    "pass",
-    "over",
-    "the",
-    "whole",
-    "conversation.\n\nOnce",
-    "it",
-    "is",
-    "full,",
-    "the",
-    "oldest",
-    "tokens",
-    "make",
-    "room;",
-    "the",
-    "first",
-    "four",
-    "stay.",
-]
+_ANSWER = (
+    "A key-value cache keeps what attention needs of every earlier token, so that a new token costs one step and not a "
+    "pass over the whole conversation.\n\nOnce it is full, the oldest tokens make room; the first four stay."
+)
+WORDS = _ANSWER.split(" ")
 
 
 class DeskSession:

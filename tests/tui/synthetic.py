@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from maxconsole.link.frames import Counters, Frame
 from maxconsole.link.messages import FromBoard
@@ -35,6 +36,29 @@ LOG = (
     (wire.LogLevel.DEBUG, b"index map of 11 pages at 0x84a10040"),
     (wire.LogLevel.ERROR, b"odd bytes \x1b[31m in a line"),
 )
+
+
+class Shape(NamedTuple):
+    """How a kernel behaves: work an instruction, instructions a cycle, and refills an access of both levels."""
+
+    work: float
+    ipc: float
+    l1d: float
+    l2: float
+
+
+ROWS = {  # kernels of a layer that do the same work for each token, in a layer's order around the matrices
+    K.RMS_NORM: (2 * HIDDEN, Shape(1.2, 2.3, 0.01, 0.1)),
+    K.QUANTISE: (2 * HIDDEN, Shape(2.1, 2.6, 0.008, 0.1)),
+    K.KV_CACHE_UPDATE: (2 * KV_HEADS * HEAD, Shape(0.8, 1.9, 0.012, 0.2)),
+    K.SWIGLU: (FFN, Shape(0.7, 2.0, 0.01, 0.2)),
+    K.RESIDUAL: (2 * HIDDEN, Shape(2.0, 2.4, 0.01, 0.1)),
+}
+
+
+class _Where(NamedTuple):
+    phase: wire.Phase
+    layer: int
 
 
 class SyntheticBoard:
@@ -93,15 +117,16 @@ class SyntheticBoard:
         """One prefill batch or one decode step."""
         begin, first = self._cycles, len(self.events)
         decode = phase is wire.Phase.DECODE
-        self._kernel(phase, K.EMBED, wire.NO_LAYER, HIDDEN * tokens, 4.0, 1.4, 0.03, 0.6)
+        where = _Where(phase, wire.NO_LAYER)
+        self._kernel(where, K.EMBED, HIDDEN * tokens, Shape(4.0, 1.4, 0.03, 0.6))
         for layer in range(LAYERS):
-            self._layer(phase, layer, tokens, decode=decode)
+            self._layer(_Where(phase, layer), tokens, decode=decode)
         if decode:
-            self._kernel(phase, K.HEAD, wire.NO_LAYER, HIDDEN * VOCABULARY, 9.0, 1.7, 0.04, 0.8)
-            self._kernel(phase, K.SAMPLE, wire.NO_LAYER, VOCABULARY, 1.0, 1.8, 0.05, 0.5)
+            self._kernel(where, K.HEAD, HIDDEN * VOCABULARY, Shape(9.0, 1.7, 0.04, 0.8))
+            self._kernel(where, K.SAMPLE, VOCABULARY, Shape(1.0, 1.8, 0.05, 0.5))
         self._cycles += (self._cycles - begin) // 80
         instructions = sum(event.instructions for event in self.events[first:])
-        self._event(phase, K.STEP, wire.NO_LAYER, self._cycles - begin, instructions, tokens, (0,) * 6)
+        self._event(where, K.STEP, tokens, (self._cycles - begin, instructions, (0,) * 6))
         self._step += 1
         self.length += tokens
         self._lookups += LAYERS * HEADS * -(-min(self.length, self._context) // PAGE)
@@ -112,48 +137,34 @@ class SyntheticBoard:
             self.telemetry.accept([Frame(wire.MessageType.KERNELS, 0, 0, payload)], self._counters)
         self._send(self._kv())
 
-    def _layer(self, phase: wire.Phase, layer: int, tokens: int, *, decode: bool) -> None:
-        self._kernel(phase, K.RMS_NORM, layer, 2 * HIDDEN * tokens, 1.2, 2.3, 0.01, 0.1)
-        self._kernel(phase, K.QUANTISE, layer, 2 * HIDDEN * tokens, 2.1, 2.6, 0.008, 0.1)
+    def _layer(self, where: _Where, tokens: int, *, decode: bool) -> None:
+        for kernel, (work, shape) in ROWS.items():
+            self._kernel(where, kernel, work * tokens, shape)
         for kernel, macs in LINEAR.items():
-            shape = (7.5, 1.9, 0.035, 0.55) if decode else (13.2, 3.1, 0.004, 0.12)
-            self._kernel(phase, kernel, layer, macs * tokens, *shape)
+            shape = Shape(7.5, 1.9, 0.035, 0.55) if decode else Shape(13.2, 3.1, 0.004, 0.12)
+            self._kernel(where, kernel, macs * tokens, shape)
         if not decode:
-            self._kernel(phase, K.DEQUANT, layer, 3_500_000, 6.0, 2.8, 0.06, 0.7)
-        self._kernel(phase, K.KV_CACHE_UPDATE, layer, 2 * KV_HEADS * HEAD * tokens, 0.8, 1.9, 0.012, 0.2)
+            self._kernel(where, K.DEQUANT, 3_500_000, Shape(6.0, 2.8, 0.06, 0.7))
         seen = max(1, min(self.length + tokens // 2, self._context))
-        self._kernel(phase, K.ATTENTION, layer, 2 * HEADS * HEAD * tokens * seen, 5.5, 2.2, 0.022, 0.31)
-        self._kernel(phase, K.SWIGLU, layer, FFN * tokens, 0.7, 2.0, 0.01, 0.2)
-        self._kernel(phase, K.RESIDUAL, layer, 2 * HIDDEN * tokens, 2.0, 2.4, 0.01, 0.1)
+        self._kernel(where, K.ATTENTION, 2 * HEADS * HEAD * tokens * seen, Shape(5.5, 2.2, 0.022, 0.31))
 
-    def _kernel(
-        self, phase: wire.Phase, kernel: K, layer: int, work: int, work_rate: float, ipc: float, l1: float, l2: float
-    ) -> None:
-        """`work_rate` is work an instruction; `l1` and `l2` are refills an access."""
-        instructions = max(40, int(work / work_rate))
-        cycles = int(instructions / ipc * self._random.uniform(0.97, 1.04))
+    def _kernel(self, where: _Where, kernel: K, work: int, shape: Shape) -> None:
+        instructions = max(40, int(work / shape.work))
+        cycles = int(instructions / shape.ipc * self._random.uniform(0.97, 1.04))
         accesses = int(instructions * 0.4)
-        refills = int(accesses * l1 * self._random.uniform(0.8, 1.25))
-        counters = (refills, accesses, int(refills * l2), refills, cycles // 4, instructions)
-        self._event(phase, kernel, layer, cycles, instructions, work, counters)
+        refills = int(accesses * shape.l1d * self._random.uniform(0.8, 1.25))
+        counters = (refills, accesses, int(refills * shape.l2), refills, cycles // 4, instructions)
+        self._event(where, kernel, work, (cycles, instructions, counters))
         self._cycles += cycles
 
-    def _event(
-        self,
-        phase: wire.Phase,
-        kernel: K,
-        layer: int,
-        cycles: int,
-        instructions: int,
-        work: int,
-        counters: tuple[int, ...],
-    ) -> None:
+    def _event(self, where: _Where, kernel: K, work: int, cost: tuple[int, int, tuple[int, ...]]) -> None:
+        cycles, instructions, counters = cost
         self.events.append(
             wire.KernelEvent(
                 kernel=kernel,
                 core=0,
-                layer=layer,
-                phase=phase,
+                layer=where.layer,
+                phase=where.phase,
                 step=self._step,
                 instructions=instructions,
                 start_cycles=self._cycles,

@@ -16,7 +16,7 @@ from maxconsole.virtual import VirtualBoard
 
 FOLDER = Path(__file__).parent / "guest"
 CROSS = "aarch64-linux-gnu-"
-TEXT_ADDRESS = 0x8400_0000
+TEXT_ADDRESS = 0x8400_1000  # the linker may put headers into the page before
 _RESULT_BYTES = 80
 
 

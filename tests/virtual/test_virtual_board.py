@@ -7,11 +7,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import guest_programs
 import pytest
+from emulator_processes import emulators, until
 
 from maxconsole.boards import Board
 from maxconsole.errors import BoardError, DoesNotFit, UserError
@@ -27,28 +28,8 @@ def steady(virtual_board: Board, steady_elf: FirmwareElf) -> Iterator[VirtualBoa
         yield board
 
 
-def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
-
-
 def beats(board: VirtualBoard, elf: FirmwareElf) -> int:
     return int.from_bytes(board.read(elf.address_of("beats"), 8), "little")
-
-
-def emulators(folder: Path) -> list[int]:
-    """Processes that name `folder` on their command line."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (entry / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if command.startswith(b"/") and b"qemu-system" in command and os.fsencode(folder) in command:
-            found.append(int(entry.name))
-    return found
 
 
 def test_the_uart_is_heard_from_the_first_byte_and_can_be_written(

@@ -8,12 +8,9 @@ import re
 import struct
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-
-from maxconsole import paths
-from maxconsole.virtual.compiler import find_compiler
+from decoder_program import build_decoder
 
 WORDS = 24_000
 NONE, LOAD, STORE, PREFETCH_L1, PREFETCH_L2, ZERO_LINE, ATOMIC = range(7)
@@ -87,12 +84,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str, Dec
     texts = [
         found[1].split("//")[0].strip() for found in re.finditer(r"^ *[0-9a-f]+:\t[0-9a-f]{8} \t(.*)$", listing, re.M)
     ]
-    firmware = paths.firmware_dir()
-    sources = [Path(__file__).parent / "decode_dump.c"]
-    sources += [firmware / "virtual" / name for name in ("a64_decode.c", "a64_memory.c")]
-    program = folder / "decode_dump"
-    command = [*find_compiler().command, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{firmware}"]
-    subprocess.run([*command, *sources, "-o", program], check=True, timeout=60)
+    program = build_decoder(folder)
     dump = subprocess.run([program], stdin=code.open("rb"), capture_output=True, text=True, check=True, timeout=60)
     decoded = [_parse(line) for line in dump.stdout.splitlines()]
     assert len(texts) == len(decoded) == WORDS

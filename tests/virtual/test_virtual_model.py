@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import guest_programs
 import pytest
 from guest_programs import Result, results, wait_until_finished
 
-from maxconsole.boards import Board
+from maxconsole.boards import Board, load_board
 from maxconsole.firmware.elf import FirmwareElf
 from maxconsole.virtual import Options, VirtualBoard
 
@@ -145,3 +148,15 @@ def test_every_derived_address_is_the_real_one(virtual_board: Board, measure_elf
     assert report.addresses_mismatched == 0
     assert report.undecoded_sites == 0
     assert report.unresolved_prefetch_sites == 0
+
+
+def test_the_limits_hold_on_a_board_with_l3(tmp_path: Path) -> None:
+    board = load_board("rpi5-virtual")
+    sources = [guest_programs.FOLDER / name for name in ("loops.S", "measure.c")]
+    elf = guest_programs.compile_guest(board, tmp_path / "measure.elf", sources)
+    measured = run(board, elf)
+    limit = bytes_per_cycle(board)
+    assert 31 < 10000 * 256 / measured[4].cycles <= 32
+    for index in (5, 6):
+        assert 0.95 * limit < 8 * MIB / measured[index].cycles <= limit
+    assert measured[10].events[L2_REFILL] == 0

@@ -56,8 +56,13 @@ def _cells(check: KernelCheck) -> tuple[str, ...]:
     return (
         check.name,
         "ok",
-        style.count(check.cycles),
-        style.fixed(ratio(check.cycles, check.work), 3),
-        style.count(check.reference_cycles),
+        _or_dash(check.cycles),
+        style.fixed(ratio(check.cycles or None, check.work), 3),
+        _or_dash(check.reference_cycles),
         style.fixed(ratio(check.reference_cycles, check.cycles), 1),
     )
+
+
+def _or_dash(cycles: int) -> str:
+    """Checks that do not compare speeds, and boards that do not count, have no cycles."""
+    return style.count(cycles) if cycles else "-"

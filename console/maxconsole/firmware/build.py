@@ -113,7 +113,7 @@ def _build(request: _Request, tools: Toolchain, cache: Path, runner: Runner, pro
     objects_folder.mkdir(exist_ok=True)
     store = ObjectStore(objects_folder, tools, Snapshot(root.parent, root.name, config), runner.run)
     total = len(names) + 1
-    flags = {name: compile_flags(name, tools, board, image, request.defines) for name in names}
+    flags = {name: compile_flags(name, tools, board, request.defines) for name in names}
     objects = _compile_all(store, runner, flags, lambda done, name: progress(done, total, name))
     script = linker_script((root / "link.ld.in").read_text("utf-8"), board, plan)
     build_id = _build_id(tools, script, objects)

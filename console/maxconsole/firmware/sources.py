@@ -55,10 +55,11 @@ def _compiled(folder: Path) -> list[Path]:
     return [file for file in folder.glob("*") if file.suffix in _SUFFIXES]
 
 
-def compile_flags(
-    name: str, toolchain: Toolchain, board: Board, image: Image, defines: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Everything that decides what the object of `name` contains, apart from the files that it reads."""
+def compile_flags(name: str, toolchain: Toolchain, board: Board, defines: Mapping[str, str]) -> tuple[str, ...]:
+    """Everything that decides what the object of `name` contains, apart from the files that it reads.
+
+    The same for every image, so that images share objects.
+    """
     flags = [toolchain.cpu_flag(board.cpu.mcpu), "-g", "-O2"]
     if toolchain.kind == "clang":
         flags.append("-ffile-compilation-dir=.")  # its assembler has no other way to leave this machine's folders out
@@ -70,6 +71,5 @@ def compile_flags(
     folder, _, file = name.rpartition("/")
     if folder == "arch" and file.startswith("early_"):
         flags += _EARLY_FLAGS
-    flags.append(f"-DIMAGE_{image.upper()}=1")
     flags += [f"-D{key}={value}" for key, value in sorted(defines.items())]
     return tuple(flags)

@@ -46,14 +46,15 @@ class BytePairCodec:
     def _build(self, meta: Metadata, pre: PreTokenizer) -> Tokenizer:
         texts = self._vocabulary.mergeable()
         merges = [_split_merge(line) for line in meta.texts("tokenizer.ggml.merges")]
-        try:
-            model = models.BPE(
-                {**texts, _MISSING: self._missing}, merges, unk_token=_MISSING, ignore_merges=pre.whole_words
-            )
-        except Exception as error:  # the package raises bare Exception
-            raise UserError(
-                f"{meta.path}: tokenizer.ggml.merges does not fit the vocabulary: {error}", hint="the file is damaged"
-            ) from error
+        for index, (first, second) in enumerate(merges):
+            # The package panics on some of these, and a panic is no exception that could be caught and shown.
+            if first not in texts or second not in texts or first + second not in texts:
+                raise UserError(
+                    f"{meta.path}: tokenizer.ggml.merges[{index}] joins what are no tokens", hint="the file is damaged"
+                )
+        model = models.BPE(
+            {**texts, _MISSING: self._missing}, merges, unk_token=_MISSING, ignore_merges=pre.whole_words
+        )
         tokenizer = Tokenizer(model)
         cuts = [pre_tokenizers.Split(Regex(expression), "isolated") for expression in pre.expressions]
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

@@ -36,7 +36,8 @@ def pack_tensor(file: GgufFile, tensor: ModelTensor) -> Iterator[U8]:
     for rows in chunk_rows(spec.rows, spec.columns):
         part = raw[rows] if order is None else raw[order[rows]]
         try:
-            panels = _pack_rows(pack, tensor, part)
+            with np.errstate(invalid="ignore"):  # a damaged file's NaNs are refused below, without warnings before
+                panels = _pack_rows(pack, tensor, part)
         except NotANumberError as error:
             raise _not_numbers(file, spec.name) from error
         yield panels

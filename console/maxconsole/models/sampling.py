@@ -89,9 +89,8 @@ class Sampler:
 
 
 def exp2_negative(a: F32) -> F32:
-    """2^-|a| as firmware/kernels/exp2.h computes it; a NaN counts as the limit."""
-    magnitude = np.minimum(a.view(np.uint32) & np.uint32(0x7FFFFFFF), _EXP2_LIMIT.view(np.uint32))
-    x = magnitude.view(_F)
+    """2^-a for a >= +0 as firmware/kernels/exp2.h computes it; negative numbers and NaNs count as the limit."""
+    x = np.minimum(a.view(np.uint32), _EXP2_LIMIT.view(np.uint32)).view(_F)
     shifted = x + _ROUND_MAGIC
     f = (shifted - _ROUND_MAGIC) - x
     p = np.full_like(f, _EXP2[0])

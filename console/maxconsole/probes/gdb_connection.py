@@ -135,10 +135,9 @@ class GdbConnection:
     def alive(self) -> bool:
         """Whether the stub is still there. Costs no packet."""
         try:
-            return self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
-        except BlockingIOError:
-            return True
-        except OSError:
+            ready, _, _ = select.select([self._socket], [], [], 0)
+            return not ready or self._socket.recv(1, socket.MSG_PEEK) != b""
+        except (OSError, ValueError):
             return False
 
     @property

@@ -17,7 +17,7 @@ from maxconsole.firmware.elf import read_elf
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
-from maxconsole.session.flash import flash
+from maxconsole.session.flash import check_method, flash
 from maxconsole.session.machine import Badge, Load, Machine
 from maxconsole.session.progress import Progress, silent
 from maxconsole.telemetry.fold import Telemetry
@@ -68,6 +68,7 @@ def run_checkasm(
     `seed` changes all random inputs. Raises UserError and its kinds, BoardError when the image crashes or hangs.
     """
     board = load_board(board_name)
+    check_method(board)
     built = build(
         board, plan_unbound(board), "checkasm", progress=lambda done, total, name: progress("build", done, total, name)
     )
@@ -110,6 +111,7 @@ def _lines(link: Link, machine: Machine, telemetry: Telemetry, symbols: diagnosi
     """Log lines as they come. Raises BoardError for a board that crashes, dies or falls silent."""
     seen = 0
     last = time.monotonic()
+    death: BoardError | None = None
     while True:
         news = link.receive(_SLICE)
         if isinstance(news, wire.Fault):
@@ -119,7 +121,13 @@ def _lines(link: Link, machine: Machine, telemetry: Telemetry, symbols: diagnosi
             yield from snapshot.log[-(snapshot.log_lines - seen) :]
             seen = snapshot.log_lines
             last = time.monotonic()
+        elif death is not None:
+            raise death
+        elif time.monotonic() - last > _SILENCE:
+            raise diagnosis.silence_error(machine, symbols, _SILENCE, "the next check")
         else:
-            machine.check()
-            if time.monotonic() - last > _SILENCE:
-                raise diagnosis.silence_error(machine, symbols, _SILENCE, "the next check")
+            # The image ends by switching the board off: what it said last may still have to be read.
+            try:
+                machine.check()
+            except BoardError as error:
+                death = error

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from maxconsole.boards import load_board
 from maxconsole.errors import UserError
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
-from maxconsole.session.flash import flash
+from maxconsole.session.flash import check_method, flash
 from maxconsole.session.generation import Board, Generation, Request
 from maxconsole.session.hello import check_hello, wait_for_hello
 from maxconsole.session.logits import prompt_logits
@@ -71,6 +72,7 @@ class Session:
 
         Raises UserError and its kinds: see prepare, flash, and BoardError for a board that does not come up.
         """
+        check_method(load_board(setup.board))
         return cls.start(prepare(setup, progress), progress)
 
     @classmethod

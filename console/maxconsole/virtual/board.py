@@ -21,6 +21,7 @@ from maxconsole.errors import BoardError, UserError
 from maxconsole.firmware.elf import FirmwareElf, read_elf
 from maxconsole.probes.gdb import GdbClient
 from maxconsole.schema.device_page import DEVICE_PAGE_MAGIC, DEVICE_PAGE_VERSION, DevicePage
+from maxconsole.virtual import termination
 from maxconsole.virtual.compiler import build_plugin
 from maxconsole.virtual.plugin import CORES_MAX, ModelReport, plugin_arguments, plugin_option, read_report
 from maxconsole.virtual.process import EmulatorProcess
@@ -89,6 +90,7 @@ class VirtualBoard:
         self._qmp: QmpClient | None = None
         self._uart: Uart | None = None
         self._gdb: GdbClient | None = None
+        self._held = False
 
     def __enter__(self) -> Self:
         self.start()
@@ -108,6 +110,8 @@ class VirtualBoard:
                 raise BoardError("the virtual board is running already")
             qemu = find_qemu(self._machine.cpu)
             plugin = build_plugin(qemu.version) if self.options.timing else None
+            termination.hold()
+            self._held = True
             try:
                 self._folder = RunFolder()
                 self._ram = GuestRam(self._machine.ram_base, self._machine.ram_bytes, self.options.ram_folder)
@@ -256,6 +260,9 @@ class VirtualBoard:
                 self._folder.remove()
                 self._folder = None
             _live.discard(self)
+            if self._held:
+                self._held = False
+                termination.release()
 
     def _end_process(self) -> None:
         process, self._process = self._process, None

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KV cache and attention from their definitions: one query, one head, one key at a time, addressing slots by position.
+// KV cache and attention from their definitions: one query, one head, one key at a time, addressing slots by
+// position.
 #include "kernels/exp2.h"
 #include "kernels/reference/reference.h"
 #include "schema/image.h"
@@ -95,7 +96,8 @@ static void attend(const struct kv_ring *ring, unsigned layer, const struct atte
     uint32_t first = 0;
     if (position >= ring->shape.context) {
         first = position - (ring->shape.context - KV_SINKS) + 1;
-        row.scale = reference_rotate_and_quantize(job->queries + at, job->sink_rope, head_dim, row.query) * factor;
+        row.scale =
+            reference_rotate_and_quantize(job->queries + at, job->sink_rope, head_dim, row.query) * factor;
         fold_page(&row, page_at(ring, layer, kv_head, 0), head_dim, 0, KV_SINKS);
     }
     const int16_t *rope = job->rope + token * head_dim;

@@ -5,10 +5,10 @@
 #include "kernels/reference/reference.h"
 #include "kernels/rope_constants.h"
 
-static float magnitude(float x) { return float_from_bits(float_bits(x) & 0x7fffffffu); }
-
 // NaN counts as infinite, unlike in a comparison.
-static int is_finite(float x) { return (float_bits(x) & INFINITY_BITS) != INFINITY_BITS; }
+static int is_finite(float x) {
+    return (float_bits(x) & INFINITY_BITS) != INFINITY_BITS;
+}
 
 // Largest magnitude; infinity as soon as one value is not finite.
 static float largest(const float *x, unsigned count) {
@@ -35,7 +35,8 @@ static int8_t quantize(float x) {
     return (int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
 }
 
-void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k, const struct activations *out) {
+void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k,
+                             const struct activations *out) {
     for (unsigned row = 0; row < rows; row++, x += stride) {
         struct activations to = activations_from(out, row);
         float top = largest(x, k);
@@ -63,7 +64,8 @@ void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsig
     }
 }
 
-void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token, float *x) {
+void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token,
+                         float *x) {
     const uint8_t *panel = matrix + token / 16 * panel_bytes(format, k);
     for (unsigned i = 0; i < k; i++) {
         struct stored_weight w = reference_weight(format, panel, token % 16, i);
@@ -71,8 +73,8 @@ void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsig
     }
 }
 
-// Newton's iteration in double, from half the exponent: rounding its result to float is exact rounding, because no
-// square root of a float lies that close to the middle between two floats. x > 0.
+// Newton's iteration in double, from half the exponent: rounding its result to float is exact rounding,
+// because no square root of a float lies that close to the middle between two floats. x > 0.
 float reference_square_root(float x) {
     double guess = float_from_bits((float_bits(x) >> 1) + 0x1fbd1df5u);
     for (int i = 0; i < 6; i++)
@@ -80,8 +82,8 @@ float reference_square_root(float x) {
     return (float)guess;
 }
 
-void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight, float epsilon,
-                        float *out) {
+void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
+                        float epsilon, float *out) {
     for (unsigned row = 0; row < rows; row++) {
         float lane[4] = {0};
         for (unsigned i = 0; i < k; i++)
@@ -95,7 +97,7 @@ void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k
 
 void reference_swiglu(float *gate, const float *up, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        float g = gate[i], t = exp2_negative(g * LOG2_E);
+        float g = gate[i], t = exp2_negative(magnitude(g * LOG2_E));
         int negative = float_bits(g) >> 31;
         gate[i] = g * ((negative ? t : 1.0f) / (1.0f + t)) * up[i];
     }

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear.h"
+#include "kernels/pack.h"
 #include "kernels/reference/reference.h"
 
-void reference_gemv_panel(enum tensor_format format, const uint8_t *packs, const struct activations *a, float *y) {
-    for (unsigned column = 0; column < PANEL_COLUMNS; column++) {
+void reference_gemv_panels(enum tensor_format format, const uint8_t *packs, unsigned panels,
+                           const struct activations *a, float *y) {
+    for (unsigned n = 0; n < panels * PANEL_COLUMNS; n++) {
+        const uint8_t *panel = packs + n / PANEL_COLUMNS * panel_bytes(format, a->k);
+        unsigned column = n % PANEL_COLUMNS;
         int64_t sum = 0;
         for (unsigned k = 0; k < a->k; k++) {
-            struct stored_weight w = reference_weight(format, packs, column, k);
+            struct stored_weight w = reference_weight(format, panel, column, k);
             sum += (int64_t)a->groups[k / GROUP].scale * a->values[k] * (w.scale * w.q + w.minimum);
         }
-        float scale = reference_column_scale(format, packs, column, a->k) * a->row_scales[0];
-        y[column] = (float)(double)sum * scale;
+        y[n] = (float)(double)sum * (reference_column_scale(format, panel, column, a->k) * a->row_scales[0]);
     }
 }
 
-void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k, struct panel *panel) {
+void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
+                                struct panel *panel) {
     panel->k = k;
     panel->kind = PANEL_SCALE;
     if (format == TENSOR_FORMAT_Q6_K)
@@ -47,7 +51,8 @@ void reference_gemm_panel(const struct panel *panel, const struct activations *a
             unsigned quad = column / 4, lane = column % 4;
             int64_t sum = 0;
             for (unsigned k = 0; k < a->k; k++) {
-                const int32_t *scales = panel->scales + ((size_t)quad * (a->k / GROUP) + k / GROUP) * 8 + lane;
+                const int32_t *scales =
+                    panel->scales + ((size_t)quad * (a->k / GROUP) + k / GROUP) * 8 + lane;
                 int32_t scale = panel->kind == PANEL_TWO_SCALES ? scales[k % GROUP / 16 * 4] : scales[0];
                 int32_t minimum = panel->kind == PANEL_SCALE_MINIMUM ? scales[4] : 0;
                 int32_t q = panel->weights[(size_t)quad * 4 * a->k + k / 4 * 16 + lane * 4 + k % 4];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel once more in plain scalar C: what the fast ones must equal, to the bit. Written from the definitions in
-// the kernels' headers and docs/weight-image.md, with loops in the order of the formulas and no intrinsics, so that
-// they also build for the machine that runs the tests. Compile with -ffp-contract=off.
+// Every kernel once more in plain scalar C: what the fast ones must equal, to the bit. Written from the
+// definitions in the kernels' headers and docs/weight-image.md, with loops in the order of the formulas and
+// no intrinsics, so that they also build for the machine that runs the tests. Compile with -ffp-contract=off.
 #pragma once
 
 #include <stddef.h>
@@ -16,23 +16,28 @@
 struct stored_weight {
     int32_t q, scale, minimum;
 };
-struct stored_weight reference_weight(enum tensor_format format, const uint8_t *panel, unsigned column, unsigned k);
+struct stored_weight reference_weight(enum tensor_format format, const uint8_t *panel, unsigned column,
+                                      unsigned k);
 
 /// D of one column.
 float reference_column_scale(enum tensor_format format, const uint8_t *panel, unsigned column, unsigned k);
 
-void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k, const struct activations *out);
-void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k, struct panel *panel);
+void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k,
+                             const struct activations *out);
+void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
+                                struct panel *panel);
 
-/// y[16] of one row: the integer sum runs over k, one weight at a time.
-void reference_gemv_panel(enum tensor_format format, const uint8_t *packs, const struct activations *a, float *y);
+/// The integer sum runs over k, one weight at a time.
+void reference_gemv_panels(enum tensor_format format, const uint8_t *packs, unsigned panels,
+                           const struct activations *a, float *y);
 void reference_gemm_panel(const struct panel *panel, const struct activations *a, unsigned rows, float *y,
                           size_t stride);
 
-void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token, float *x);
+void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token,
+                         float *x);
 float reference_square_root(float x);
-void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight, float epsilon,
-                        float *out);
+void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
+                        float epsilon, float *out);
 void reference_swiglu(float *gate, const float *up, size_t count);
 void reference_add(const float *a, const float *b, size_t count, float *out);
 float reference_log_sum_exp(const float *x, size_t count);

@@ -29,8 +29,8 @@ static int32_t top_two_bits_at(const uint8_t *group, unsigned column, unsigned k
     return bits[column % 4 * 4 + k % 4] >> (k % 16 / 4 * 2) & 3;
 }
 
-static struct stored_weight legacy_weight(const uint8_t *panel, unsigned column, unsigned k, unsigned group_bytes,
-                                          int five_bits, int minimum, int32_t offset) {
+static struct stored_weight legacy_weight(const uint8_t *panel, unsigned column, unsigned k,
+                                          unsigned group_bytes, int five_bits, int minimum, int32_t offset) {
     const uint8_t *pack = panel + k / 64 * (2 * group_bytes + (minimum ? 4 : 2) * COLUMN_INT16);
     unsigned g = k % 64 / 32;
     const uint8_t *group = pack + g * group_bytes;
@@ -74,7 +74,8 @@ static struct stored_weight q6_k_weight(const uint8_t *panel, unsigned column, u
     return (struct stored_weight){q - 32, rounded_shift(scale * int16_at(pack, column), 7), 0};
 }
 
-struct stored_weight reference_weight(enum tensor_format format, const uint8_t *panel, unsigned column, unsigned k) {
+struct stored_weight reference_weight(enum tensor_format format, const uint8_t *panel, unsigned column,
+                                      unsigned k) {
     switch (format) {
     case TENSOR_FORMAT_Q4_0:
         return legacy_weight(panel, column, k, 256, 0, 0, 8);

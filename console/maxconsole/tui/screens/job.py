@@ -100,7 +100,7 @@ class JobScreen(Dialog[bool]):
 
     def on_mount(self) -> None:
         self.query_one(Troubles).display = False
-        self.set_interval(_PERIOD, self._look)
+        self._looking = self.set_interval(_PERIOD, self._look)
         self._look()
 
     def action_leave(self) -> None:
@@ -112,7 +112,10 @@ class JobScreen(Dialog[bool]):
 
     def _look(self) -> None:
         view = self._job.view()
+        if self.app.screen is not self:  # the terminal is too small just now
+            return
         if view.outcome is Outcome.DONE:
+            self._looking.stop()
             self.dismiss(True)
             return
         rule = self.query_one(Rule)

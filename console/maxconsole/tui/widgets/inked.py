@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
@@ -15,7 +16,35 @@ from maxconsole.tui.drawing.ink import Line, fit, width
 from maxconsole.tui.inks import ink_styles
 
 
-class Inked(Widget):
+class Inking(Widget):
+    """Knows its own background style, which Textual works out anew on every look."""
+
+    _base: Style | None = None
+
+    @property
+    def base_style(self) -> Style:
+        """The style below all inks."""
+        if self._base is None:
+            self._base = self.rich_style
+        return self._base
+
+    def notify_style_update(self) -> None:
+        """The theme, or what the style sheet says of this widget, has changed."""
+        self._base = None
+        super().notify_style_update()
+
+    def inked(self, spans: Line, cells: int) -> Strip:
+        """The spans in the theme's inks, exactly `cells` wide."""
+        spans = fit(spans, cells)
+        base, inks = self.base_style, ink_styles(self.app)
+        segments = [Segment(span.text, base + inks[span.ink]) for span in spans]
+        used = width(spans)
+        if used < cells:
+            segments.append(Segment(" " * (cells - used), base))
+        return Strip(segments, cells)
+
+
+class Inked(Inking):
     """Base of everything that is drawn as lines. Subclasses say in `lines` what stands in the room they get."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
@@ -46,7 +75,7 @@ class Inked(Widget):
         if self._drawn_for != (self.size.width, self.size.height):
             self._drawn = self.lines(self.size.width, self.size.height)
             self._drawn_for = (self.size.width, self.size.height)
-        return inked_strip(self, self._drawn[y] if y < len(self._drawn) else (), self.size.width)
+        return self.inked(self._drawn[y] if y < len(self._drawn) else (), self.size.width)
 
     def on_resize(self, _event: events.Resize) -> None:
         self.redraw()
@@ -56,14 +85,3 @@ class Inked(Widget):
 
     def on_blur(self) -> None:
         self.redraw()
-
-
-def inked_strip(widget: Widget, spans: Line, cells: int) -> Strip:
-    """The spans in the widget's styles, exactly `cells` wide."""
-    spans = fit(spans, cells)
-    base, inks = widget.rich_style, ink_styles(widget.app)
-    segments = [Segment(span.text, base + inks[span.ink]) for span in spans]
-    used = width(spans)
-    if used < cells:
-        segments.append(Segment(" " * (cells - used), base))
-    return Strip(segments, cells)

@@ -12,10 +12,10 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from maxconsole.tui.drawing.ink import Line, plain, width
-from maxconsole.tui.widgets.inked import inked_strip
+from maxconsole.tui.widgets.inked import Inking
 
 
-class Scroller(ScrollView, can_focus=True):
+class Scroller(Inking, ScrollView, can_focus=True):
     """Subclasses say how many lines there are and give each of them; lines are wrapped or cut by them."""
 
     ALLOW_SELECT = True
@@ -37,14 +37,18 @@ class Scroller(ScrollView, can_focus=True):
         """The document has changed: repaints what is in sight, and goes to the end while following."""
         self.virtual_size = Size(self.scrollable_content_region.width, self.line_count())
         if self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self._to_end()
         self.refresh()
 
     def follow(self, following: bool) -> None:
         """Whether to keep the end in sight."""
         self.following = following
         if following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self._to_end()
+
+    def _to_end(self) -> None:
+        # `force`, because a scroll bar that will be needed is not there yet
+        self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
 
     def on_resize(self, _event: events.Resize) -> None:
         self.changed()
@@ -58,9 +62,9 @@ class Scroller(ScrollView, can_focus=True):
         """The line in sight at row `y`, with the selected part marked."""
         at, cells = round(self.scroll_offset.y) + y, self.size.width
         if at >= self.line_count():
-            return Strip.blank(cells, self.rich_style)
+            return Strip.blank(cells, self.base_style)
         spans = self.line(at)
-        strip = inked_strip(self, spans, cells)
+        strip = self.inked(spans, cells)
         selection = self.text_selection
         span = None if selection is None else selection.get_span(at)
         if span is not None:
