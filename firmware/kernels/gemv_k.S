@@ -3,6 +3,14 @@
 // are in gemv_macros.h, the packs in docs/weight-image.md, the references in reference/linear_ref.c.
 #include "kernels/gemv_macros.h"
 
+// The 256 bytes of scales at the start of a pack.
+.macro prefetch_header
+        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
+        prfm    pldl1keep, [x0, #(PREFETCH_AHEAD + 64)]
+        prfm    pldl1keep, [x0, #(PREFETCH_AHEAD + 128)]
+        prfm    pldl1keep, [x0, #(PREFETCH_AHEAD + 192)]
+.endm
+
 // q4_k and q5_k. More registers than in gemv_macros.h:
 //   v2         high bits of a quad (q5_k)        v3       0x30 in every byte
 //   v6, v7     minima of the group as int16      v14, v15 scales of the group as int16
@@ -44,7 +52,7 @@
 .endm
 
 .macro k_quad low, high, odd, scales, factors, minima, min_factors, five
-        ld1     {v24.16b-v27.16b}, [x0], #64
+        load_line #64
         movi    v29.4s, #0
         .if     \five
         ldr     q2, [x15], #16
@@ -71,6 +79,7 @@
         ld2r    {v4.4s, v5.4s}, [x10], #8
         .if     \five
         add     x15, x0, #256
+        prfm    pldl1keep, [x15, #PREFETCH_AHEAD]
         .endif
         k_scales \odd
         k_quad  v16, v17, 0, v14, v8, v6, v10, \five
@@ -87,7 +96,8 @@ func \name
         gemv_begin
         movi    v3.16b, #0x30
         panel_begin
-1:      ld1     {v8.8h-v11.8h}, [x0], #64
+1:      prefetch_header
+        ld1     {v8.8h-v11.8h}, [x0], #64
         mov     x13, x0
         add     x14, x0, #128
         add     x0, x0, #192
@@ -136,7 +146,7 @@ gemv_k gemv_q5_k, 1
 .endm
 
 .macro q6_quad low, high, odd, scales, high_scales, factors
-        ld1     {v24.16b-v27.16b}, [x0], #64
+        load_line #64
         ldr     q2, [x14], #16
         ldr     q10, [x14], #16
         mov     v29.16b, v11.16b
@@ -156,7 +166,8 @@ func gemv_q6_k
         gemv_begin
         movi    v3.16b, #0x30
         panel_begin
-1:      ld1     {v8.8h, v9.8h}, [x0], #32
+1:      prefetch_header
+        ld1     {v8.8h, v9.8h}, [x0], #32
         mov     x13, x0
         add     x0, x0, #256
         mov     w7, #8
@@ -165,6 +176,8 @@ func gemv_q6_k
         ld1r    {v11.4s}, [x11], #4
         ldp     q6, q14, [x13], #32
         add     x14, x0, #256
+        prfm    pldl1keep, [x14, #PREFETCH_AHEAD]
+        prfm    pldl1keep, [x14, #(PREFETCH_AHEAD + 64)]
         sub     v5.4s, v5.4s, v11.4s
         shl     v5.4s, v5.4s, #5
         shl     v11.4s, v11.4s, #5

@@ -44,8 +44,7 @@
 .endm
 
 .macro nibble_quad low, high, odd, xl, xh, scales, minima, scale, sum, minimum, step
-        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
-        ld1     {v24.16b-v27.16b}, [x0], \step
+        load_line \step
         start_dot \sum, (1 - \minimum)
         dot_nibbles v24, \xl, \xh, 0
         dot_nibbles v25, \xl, \xh, 1
@@ -102,8 +101,7 @@ gemv_4bit gemv_q4_0, 0
 gemv_4bit gemv_q4_1, 1
 
 .macro five_bit_quad low, high, odd, scales, minima, minimum
-        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
-        ld1     {v24.16b-v27.16b}, [x0], #64
+        load_line #64
         ldr     q2, [x14], #16
         start_dot v5, (1 - \minimum)
         dot_5bit v24, v2, v3, v6, v0, v1, 0
@@ -116,7 +114,8 @@ gemv_4bit gemv_q4_1, 1
 .macro five_bit_group s0, s1, m0, m1, minimum
         ld1     {v0.16b, v1.16b}, [x9], #32
         ld2r    {v4.4s, v5.4s}, [x10], #8
-        add     x14, x0, #256                    // high bits
+        add     x14, x0, #256                   // high bits
+        prfm    pldl1keep, [x14, #PREFETCH_AHEAD]
         .if     \minimum == 0
         scale_sum v5, 4
         .endif
@@ -158,8 +157,7 @@ gemv_5bit gemv_q5_0, 0
 gemv_5bit gemv_q5_1, 1
 
 .macro dot_bytes x
-        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
-        ld1     {v24.16b-v27.16b}, [x0], #64
+        load_line #64
         sdot    v29.4s, v24.16b, \x\().4b[0]
         sdot    v29.4s, v25.16b, \x\().4b[1]
         sdot    v29.4s, v26.16b, \x\().4b[2]

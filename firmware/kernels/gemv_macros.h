@@ -25,6 +25,7 @@
 
 #include "arch/asm.h"
 
+// Two cache misses to memory at the rate at which a core reads: longer would push the activations out of L1.
 #define PREFETCH_AHEAD 2560
 
 .macro zero register
@@ -88,6 +89,12 @@
         ldp     d14, d15, [sp, #48]
         ldp     d8, d9, [sp], #80
         ret
+.endm
+
+// A line of packed bytes into v24..v27.
+.macro load_line step
+        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
+        ld1     {v24.16b-v27.16b}, [x0], \step
 .endm
 
 // One vector of nibbles: dot += low * xl[lane] + high * xh[lane].
