@@ -8,6 +8,7 @@
 // Bits of the largest magnitude of a group.
 static uint32_t group_magnitude(const float *x) {
     uint32x4_t top = vdupq_n_u32(0);
+    UNROLL
     for (unsigned i = 0; i < GROUP; i += 4)
         top = vmaxq_u32(top, vbicq_u32(vreinterpretq_u32_f32(vld1q_f32(x + i)), vdupq_n_u32(0x80000000u)));
     return vmaxvq_u32(top);

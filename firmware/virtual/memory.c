@@ -169,7 +169,8 @@ static void enter_l1d(struct core *core, uint64_t line, uint32_t flags) {
     }
 }
 
-static void prefetch(struct core *core, uint64_t line, bool into_l1d) {
+/// Brings a line into L2 and, with `flags` for its entry, into L1D, ahead of its use.
+static void prefetch(struct core *core, uint64_t line, bool into_l1d, uint32_t flags) {
     if (!cacheable(line))
         return;
     const uint32_t *entry = cache_find(&core->l2, line); // L2 holds all that L1D holds
@@ -181,7 +182,7 @@ static void prefetch(struct core *core, uint64_t line, bool into_l1d) {
         cache_use(&core->l2, entry);
     core->counts.l2_access++;
     if (into_l1d)
-        enter_l1d(core, line, LINE_PREFETCHED);
+        enter_l1d(core, line, flags);
 }
 
 /// A load missed, or was the first to use a prefetched line: the prefetcher learns, and runs ahead.
@@ -201,7 +202,7 @@ static void train(struct core *core, const struct range *range, uint64_t line) {
         return;
     const unsigned lead = stream->lead ? stream->lead - 1u : 0; // `line` itself was the first of them
     for (unsigned n = lead + 1; n <= PREFETCH_LINES; n++)
-        prefetch(core, line + (uint64_t)((int64_t)stride * n), true);
+        prefetch(core, line + (uint64_t)((int64_t)stride * n), true, LINE_PREFETCHED);
     stream->lead = PREFETCH_LINES;
 }
 
@@ -305,7 +306,8 @@ void memory_absent(struct core *core, const struct range *range, uint64_t addres
     switch (range->kind) {
     case ACCESS_PREFETCH_L1:
     case ACCESS_PREFETCH_L2:
-        prefetch(core, line, range->kind == ACCESS_PREFETCH_L1);
+        prefetch(core, line, range->kind == ACCESS_PREFETCH_L1,
+                 0); // its use later does not train the prefetcher
         break;
     case ACCESS_ZERO_LINE:
         overwrite(core, line);

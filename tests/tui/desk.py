@@ -35,6 +35,7 @@ class DeskSession:
         self._cancel = threading.Event()
         self._reply: Reply | None = None
         self.player: Player | None = None
+        self.steps: list[Snapshot] = []  # what was reported after each step
 
     @property
     def identity(self) -> Identity:
@@ -52,6 +53,7 @@ class DeskSession:
         self.asked.append(question)
         said = 0
         for step in self.board.ask(24, len(WORDS)):
+            self.steps.append(self.snapshot())
             while not self.gate.wait(0.01) and not self._cancel.is_set() and self.failure is None:
                 pass
             self.check()
@@ -109,7 +111,7 @@ class Desk:
 
     def models(self, choice: Choice) -> Sequence[ModelCard]:
         details = (("pools", "WEIGHT 92.9 MiB, ACTIVATION 1.9 MiB, KV_CACHE 7.5 MiB"),)
-        big = "does not fit: 612.4 MiB too much\nof the shipped boards, rpi5-virtual holds it"
+        big = "612.4 MiB too much\nof the shipped boards, rpi5-virtual holds it"
         return [
             ModelCard(None, "made-up-135M", 98_362_432, "q4_1 q8_0", True, "fits, 272.0 MiB free", details),
             ModelCard("/m/big.gguf", "made-up-1.5B", 986_048_768, "q4_k q6_k", False, big),

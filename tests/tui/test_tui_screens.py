@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pytest
-from desk import Desk
+from desk import Desk, DeskSession
 from driving import ask, console, screen_text, start, wait_for
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from maxconsole.errors import DoesNotFit, UserError
+from maxconsole.errors import BoardError, DoesNotFit
 from maxconsole.firmware.diagnostics import CompileError, Diagnostic
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.job import JobView, Outcome, Stage
+from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.screens.job import JobScreen
 from maxconsole.tui.themes import DARK, MONOCHROME
 
@@ -85,6 +86,15 @@ async def answered(app: ConsoleApp, pilot: Pilot[None]) -> None:
     await ask(app, pilot, "so which tokens stay, in the end?")
 
 
+def lay_out_history(app: ConsoleApp) -> None:
+    """Shows the cache pane every single step, as if it had looked in time for each."""
+    session, pane = app.control.session, app.main.query_one(CachePane)
+    if isinstance(session, DeskSession) and session.steps:
+        pane.clear()
+        for step in (*session.steps, session.snapshot()):
+            pane.show(step)
+
+
 def focused(*keys: str) -> Steps:
     async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
         await answered(app, pilot)
@@ -102,7 +112,7 @@ async def failed(app: ConsoleApp, pilot: Pilot[None]) -> None:
     await ready(app, pilot)
     app.control.chat.ask("what does a kv cache keep?").add("A key-value cache keeps what")
     app.control.chat.turns[-1].close("the answer ended here: the board failed")
-    app.control._lose(UserError("the emulator has ended (signal 9)", hint="start the board again with F5"))
+    app.control._lose(BoardError("the emulator has ended (signal 9)", hint="start the board again with F5"))
     app.control.notices()
 
 
@@ -176,6 +186,8 @@ def test_a_screen_looks_as_it_did(snap_compare: Compare, name: str, size: str, t
         await pilot.pause()
         await SCREENS[name](app, pilot)
         await pilot.pause(0.3)
+        lay_out_history(app)
+        await pilot.pause()
 
     assert snap_compare(app, terminal_size=SIZES[size], run_before=steps)
     app.control.close()

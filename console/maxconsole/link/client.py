@@ -8,20 +8,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from maxconsole.errors import BoardError, UserError
+from maxconsole.errors import BoardError
 from maxconsole.link import messages
-from maxconsole.link.frames import Counters, Decoder, Item, encode_frame
+from maxconsole.link.frames import Counters, Decoder, Item, Unfinished, encode_frame
 from maxconsole.link.messages import News, ToBoard
 from maxconsole.link.text import printable
-from maxconsole.link.transport import Transport
+from maxconsole.link.transport import Observer, Transport
 from maxconsole.schema import wire
 
 #: How long one read of the transport may wait: bounds how long `close` takes.
 _READ_TIMEOUT = 0.05
-#: A line of text that has not ended after this many seconds of silence is shown as it is.
+#: A line of text that has not ended after this many seconds of silence is shown as far as it has come.
 _TEXT_PATIENCE = 0.25
 #: Messages that nobody has received are kept up to this many; the oldest go first.
 _INBOX_MAX = 1 << 16
@@ -34,7 +33,7 @@ class Sink(Protocol):
     """Who folds what arrives. Called from the reader thread, with one chunk at a time."""
 
     def accept(self, news: Sequence[News], counters: Counters, /) -> None:
-        """Everything that one chunk completed, in order, and the link's counters after it."""
+        """Everything that one chunk completed, perhaps nothing, in order, and the link's counters after it."""
         ...
 
 
@@ -49,11 +48,12 @@ class RefusedError(BoardError):
 
 
 class Pending:
-    """A command that was sent. `reply` is set by the link when the answer arrives."""
+    """A command that was sent, at `sent_ns` of the link's clock. The link sets `reply` when the answer arrives."""
 
     def __init__(self, link: Link, type_: wire.MessageType, seq: int) -> None:
         self.type = type_
         self.seq = seq
+        self.sent_ns = 0
         self.reply: wire.Reply | None = None
         self._link = link
 
@@ -71,20 +71,30 @@ class Pending:
 class Link:
     """Frames over a Transport. Any thread may send; `receive` is for one caller.
 
-    With `capture`, every byte received is also written to that file.
+    `observer` may be set and cleared at any time. `clock` gives the time, in ns, of the bytes that were just moved.
     """
 
-    def __init__(self, transport: Transport, sink: Sink, *, capture: Path | None = None) -> None:
-        """Raises UserError when the capture file cannot be made."""
+    def __init__(
+        self,
+        transport: Transport,
+        sink: Sink,
+        *,
+        observer: Observer | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.observer = observer
+        self.received_ns = 0  # when the message that `receive` gave last had arrived
         self._transport = transport
         self._sink = sink
-        self._capture = None if capture is None else _Capture(capture)
+        self._clock = clock
         self._decoder = Decoder()
         self._changed = threading.Condition()
-        self._inbox: deque[Answer] = deque(maxlen=_INBOX_MAX)
+        self._inbox: deque[tuple[Answer, int]] = deque(maxlen=_INBOX_MAX)
         self._pending: dict[int, Pending] = {}  # a number is used again after 65536 commands
+        self._hellos_due = 0  # asked for, and therefore no sign of a restart
         self._failure: Exception | None = None
         self._stopping = False
+        self._observing = threading.Lock()
         self._send_lock = threading.Lock()
         self._seq = 0
         self._thread = threading.Thread(target=self._run, name="maxconsole-link", daemon=True)
@@ -104,10 +114,16 @@ class Link:
         with self._send_lock:
             pending = Pending(self, type_, self._seq)
             self._seq = (self._seq + 1) & 0xFFFF
+            data = encode_frame(type_, pending.seq, payload)
             with self._changed:
                 self._raise_failure()
                 self._pending[pending.seq] = pending
-            self._transport.write(encode_frame(type_, pending.seq, payload))
+                self._hellos_due += isinstance(message, wire.Query) and message.item == wire.QueryItem.HELLO
+            with self._observing:
+                pending.sent_ns = self._clock()
+                if self.observer is not None:
+                    self.observer.sent(data, pending.sent_ns)
+            self._transport.write(data)
         return pending
 
     def request(self, message: ToBoard | wire.MessageType, *, timeout: float = 5.0) -> wire.Reply:
@@ -127,22 +143,25 @@ class Link:
     def receive(self, timeout: float) -> Answer | None:
         """The next HELLO, TOKEN, PROGRESS, LOGITS, DONE or FAULT; None when there is none within `timeout` seconds.
 
-        Raises what ended the reader thread, after everything that had come before.
+        A HELLO that was asked for is not among them: here it means that the board has started. Raises what ended the
+        reader thread, after everything that had come before.
         """
         with self._changed:
             self._wait(lambda: bool(self._inbox), timeout)
             if self._inbox:
-                return self._inbox.popleft()
+                answer, self.received_ns = self._inbox.popleft()
+                return answer
             self._raise_failure()
             return None
 
     def close(self) -> None:
-        """Ends the reader thread and closes transport and capture file. Closing twice is harmless."""
+        """Ends the reader thread, hands on what is left of a last line, and closes the transport.
+
+        Closing twice is harmless.
+        """
         self._stopping = True
         self._thread.join()
         self._transport.close()
-        if self._capture is not None:
-            self._capture.close()
 
     def _await(self, pending: Pending, timeout: float) -> wire.Reply | None:
         with self._changed:
@@ -159,28 +178,38 @@ class Link:
             raise self._failure
 
     def _run(self) -> None:
-        last = time.monotonic()
         try:
-            while not self._stopping:
-                chunk = self._transport.read(_READ_TIMEOUT)
-                if chunk:
-                    last = time.monotonic()
-                    if self._capture is not None:
-                        self._capture.write(chunk)
-                    self._deliver(self._decoder.feed(chunk))
-                elif time.monotonic() - last > _TEXT_PATIENCE:
-                    self._deliver(self._decoder.flush())
+            try:
+                self._read()
+            finally:
+                if last := self._decoder.finish():
+                    self._deliver(last, self._clock())
         except Exception as error:  # whatever it is, those who wait must learn of it
             with self._changed:
                 self._failure = error
                 self._changed.notify_all()
 
-    def _deliver(self, items: Sequence[Item]) -> None:
-        if not items:
-            return
+    def _read(self) -> None:
+        last = time.monotonic()
+        shown = True  # what there is of an unfinished line
+        while not self._stopping:
+            chunk = self._transport.read(_READ_TIMEOUT)
+            if chunk:
+                last, shown = time.monotonic(), False
+                with self._observing:
+                    at_ns = self._clock()
+                    if self.observer is not None:
+                        self.observer.received(chunk, at_ns)
+                self._deliver(self._decoder.feed(chunk), at_ns)
+            elif not shown and time.monotonic() - last > _TEXT_PATIENCE:
+                shown = True
+                if text := self._decoder.unfinished:
+                    self._sink.accept([Unfinished(text)], self._decoder.counters)
+
+    def _deliver(self, items: Sequence[Item], at_ns: int) -> None:
         news = messages.interpret(items, self._decoder.counters)
         self._sink.accept(news, self._decoder.counters)
-        answers = [one for one in news if isinstance(one, Answer)]
+        answers = [(one, at_ns) for one in news if isinstance(one, Answer) and not self._was_due(one)]
         replies = [one for one in news if isinstance(one, wire.Reply)]
         if answers or replies:
             with self._changed:
@@ -190,31 +219,12 @@ class Link:
                         pending.reply = reply
                 self._changed.notify_all()
 
-
-class _Capture:
-    """The file that keeps the raw bytes."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._file = path.open("wb")
-        except OSError as error:
-            raise self._error(error) from error
-
-    def write(self, chunk: bytes) -> None:
-        try:
-            self._file.write(chunk)
-        except OSError as error:
-            raise self._error(error) from error
-
-    def close(self) -> None:
-        try:
-            self._file.close()
-        except OSError as error:
-            raise self._error(error) from error
-
-    def _error(self, error: OSError) -> UserError:
-        return UserError(f"cannot write the capture {self._path}: {error.strerror}")
+    def _was_due(self, answer: Answer) -> bool:
+        """Whether this is a HELLO that was asked for."""
+        with self._changed:
+            due = isinstance(answer, wire.Hello) and self._hellos_due > 0
+            self._hellos_due -= due
+        return due
 
 
 def _encoded(message: ToBoard | wire.MessageType) -> tuple[wire.MessageType, bytes]:

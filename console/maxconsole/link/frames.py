@@ -45,6 +45,13 @@ class Text:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """The text so far of a line whose end has not come: for showing while the stream is silent, not for keeping."""
+
+    data: bytes
+
+
 #: What a stream consists of.
 Item: TypeAlias = Frame | Text
 
@@ -76,7 +83,7 @@ def encode_frame(type_: int, seq: int, payload: bytes, core: int = 0) -> bytes:
 class Decoder:
     """Turns chunks of the stream into frames and text, and resynchronizes at the next 0x00 after garbage.
 
-    Text without a 0x00 behind it is held until its line ends, or until `flush`, because it could be the start of a
+    Text without a 0x00 behind it is held until its line ends, or until `finish`, because it could be the start of a
     frame. A frame cannot be mistaken for such a line: it starts with the COBS code 2 when its core number is 0, and
     otherwise has the core number, below CORES_MAX, for its third byte. Text has no such control bytes.
     """
@@ -101,16 +108,17 @@ class Decoder:
         self._release_lines(items)
         return items
 
-    def flush(self) -> list[Item]:
-        """Text that waits for the end of its line: for a stream that has been silent long enough."""
-        held, self._pending = self._pending, b""
-        if not held:
-            return []
-        if not self._in_text and not looks_like_text(held):
-            self._pending = held
-            return []
-        self._in_text = True
-        return [Text(held)]
+    @property
+    def unfinished(self) -> bytes:
+        """Text that waits for the end of its line. It stays here, so that looking changes nothing."""
+        held = self._pending
+        text = self._in_text or (not _has_controls(held[:3]) and looks_like_text(held))
+        return held if text else b""
+
+    def finish(self) -> list[Item]:
+        """The last text of a stream that has ended, if that did not end with a line."""
+        held, self._pending = self.unfinished, b""
+        return [Text(held)] if held else []
 
     def _segment(self, segment: bytes, items: list[Item]) -> None:
         if self._in_text or _must_be_text(segment):
@@ -171,4 +179,8 @@ def _must_be_text(segment: bytes) -> bool:
     """Whether (the start of) a segment is too long for a frame, or begins like text and has a whole line."""
     if len(segment) > _ENCODED_MAX:
         return True
-    return len(segment[:3].translate(None, _CONTROLS)) == 3 and b"\n" in segment
+    return len(segment) >= 3 and not _has_controls(segment[:3]) and b"\n" in segment
+
+
+def _has_controls(data: bytes) -> bool:
+    return len(data.translate(None, _CONTROLS)) < len(data)

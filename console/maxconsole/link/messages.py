@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from maxconsole.link.frames import Counters, Frame, Item, Text
+from maxconsole.link.frames import Counters, Frame, Item, Text, Unfinished
 from maxconsole.schema import wire
 
 #: What a board sends, apart from KERNELS and TOTALS.
@@ -61,8 +61,9 @@ _RECORD_BYTES: Final[dict[int, int]] = {
     wire.MessageType.TOTALS: wire.KernelTotal.SIZE,
 }
 
-#: What a chunk consists of: KERNELS and TOTALS as they came, every other message decoded, and text.
-News: TypeAlias = Frame | FromBoard | Text
+#: What a chunk consists of: KERNELS and TOTALS as they came, every other message decoded, and text. `Unfinished` stands
+#: alone, when nothing has come for a while.
+News: TypeAlias = Frame | FromBoard | Text | Unfinished
 
 
 def interpret(items: Iterable[Item], counters: Counters) -> list[News]:

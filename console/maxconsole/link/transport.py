@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the link asks of whoever carries its bytes, and of whoever can reach a board's memory."""
+"""What the link asks of whoever carries its bytes, watches them, or can reach a board's memory."""
 
 from __future__ import annotations
 
@@ -19,6 +19,21 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Lets go of the stream; the board keeps running. Closing twice is harmless."""
+        ...
+
+
+class Observer(Protocol):
+    """Who sees a link's bytes, as they were read and written, without being asked to do anything about them.
+
+    `at_ns` is the link's clock; it never goes back, whichever way the bytes go.
+    """
+
+    def received(self, data: bytes, at_ns: int, /) -> None:
+        """What one read gave, before it is decoded; on the reader thread."""
+        ...
+
+    def sent(self, data: bytes, at_ns: int, /) -> None:
+        """What is about to be written, so that no answer is seen before its command; on the sender's thread."""
         ...
 
 

@@ -91,10 +91,19 @@ class Tokenizer:
         return [text[start:end] if token is None else token for start, end, token in pieces if end > start]
 
 
+class TokenTexts(Protocol):
+    """What it takes to turn tokens into text."""
+
+    @property
+    def space_prefix(self) -> bool: ...
+
+    def token_bytes(self, token: int, /) -> bytes: ...
+
+
 class Detokenizer:
     """Turns tokens into text one by one; bytes of an unfinished character wait for the next token."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: TokenTexts) -> None:
         self._tokenizer = tokenizer
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._strip = tokenizer.space_prefix

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from maxconsole.recording.facts import Facts
-from maxconsole.recording.layout import Direction, Transfer
+from maxconsole.recording.layout import Channel, Transfer
 from maxconsole.recording.reader import Loss, Recording
 from maxconsole.recording.recorder import Recorder
 from maxconsole.recording.replay import ReplayTransport
-from maxconsole.recording.tap import Tap
 
-__all__ = ["Direction", "Facts", "Loss", "Recorder", "Recording", "ReplayTransport", "Tap", "Transfer"]
+__all__ = ["Channel", "Facts", "Loss", "Recorder", "Recording", "ReplayTransport", "Transfer"]

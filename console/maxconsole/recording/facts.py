@@ -6,10 +6,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from maxconsole.errors import UserError
-from maxconsole.recording.layout import BOARDS, FORMAT, MODEL, SESSION
+from maxconsole.models.pieces import TokenPieces
+from maxconsole.recording.layout import BOARDS, FORMAT, MODEL, SESSION, VOCABULARY
 from maxconsole.schema import wire
 
 Json: TypeAlias = dict[str, Any]
@@ -20,12 +21,14 @@ class Facts:
     """Everything that was known about the session when its recording started.
 
     `board_profiles` are TOML texts by file name: the board's own first, then those that it extends. `model` is empty
-    for a board without one. `build_id` is the firmware's, hexadecimal, and empty where it is only in the HELLO.
+    for a board without one, and `vocabulary` None where the text of tokens is not known. `build_id` is the firmware's,
+    hexadecimal, and empty where it is only in the HELLO.
     """
 
     board: str
     board_profiles: Mapping[str, str] = field(default_factory=dict)
     model: Json = field(default_factory=dict)
+    vocabulary: TokenPieces | None = None
     build_id: str = ""
     link: str = ""  # "rtt", or a port and its rate
     modelled: bool = False  # the badge: cycles come from a timing model, or from silicon
@@ -43,13 +46,16 @@ class Facts:
             SESSION: ("application/json", _dump({"format": FORMAT, **session})),
             MODEL: ("application/json", _dump(self.model)),
         }
+        if self.vocabulary is not None:
+            files[VOCABULARY] = ("application/zstd", self.vocabulary.pack())
         for name, text in self.board_profiles.items():
             files[BOARDS + name] = ("application/toml", text.encode())
         return files
 
 
+_APART: Final = ("board_profiles", "model", "vocabulary")
 #: The fields of session.json with the names of their types. The others are attachments of their own.
-_SESSION_TYPES = {one.name: one.type for one in fields(Facts) if one.name not in ("board_profiles", "model")}
+_SESSION_TYPES = {one.name: one.type for one in fields(Facts) if one.name not in _APART}
 
 
 def read_facts(attachments: Mapping[str, bytes], name: str) -> Facts:
@@ -66,9 +72,18 @@ def read_facts(attachments: Mapping[str, bytes], name: str) -> Facts:
         profiles = {
             path.removeprefix(BOARDS): data.decode() for path, data in attachments.items() if path.startswith(BOARDS)
         }
-        return Facts(**session, board_profiles=profiles, model=_load(attachments, MODEL, name))
+        model, vocabulary = _load(attachments, MODEL, name), _vocabulary(attachments, name)
+        return Facts(**session, board_profiles=profiles, model=model, vocabulary=vocabulary)
     except (TypeError, UnicodeDecodeError) as error:
         raise _damaged(name, SESSION) from error
+
+
+def _vocabulary(attachments: Mapping[str, bytes], name: str) -> TokenPieces | None:
+    packed = attachments.get(VOCABULARY)
+    try:
+        return None if packed is None else TokenPieces.unpack(packed)
+    except ValueError as error:
+        raise _damaged(name, VOCABULARY) from error
 
 
 def _dump(value: Json) -> bytes:

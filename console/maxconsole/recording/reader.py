@@ -17,7 +17,7 @@ from maxconsole.recording import container
 from maxconsole.recording.container import MAGIC, Chunk, DamagedError, File
 from maxconsole.recording.facts import Facts, read_facts
 from maxconsole.recording.index import Index, read_index
-from maxconsole.recording.layout import PROFILE, SEQUENCE_MASK, Direction, Transfer
+from maxconsole.recording.layout import PROFILE, SEQUENCE_MASK, Channel, Transfer
 
 #: Header and facts are a few KiB; what claims to be larger is no recording.
 _FACTS_MAX: Final = 16 << 20
@@ -110,11 +110,11 @@ class Recording:
     def check(self) -> Loss:
         """Reads everything, and says what is not there."""
         missing = 0
-        expected = dict.fromkeys(Direction, 0)
+        expected = dict.fromkeys(Channel, 0)
         for chunk in self._index.from_time(0):
             for transfer in self._read(chunk):
-                missing += (transfer.sequence - expected[transfer.direction]) & SEQUENCE_MASK
-                expected[transfer.direction] = transfer.sequence + 1
+                missing += (transfer.sequence - expected[transfer.channel]) & SEQUENCE_MASK
+                expected[transfer.channel] = transfer.sequence + 1
         return replace(self.loss, missing_transfers=missing)
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class Recording:
         started = self.facts.started_ns
         try:
             return [
-                Transfer(Direction(one.channel), one.log_ns - started, one.publish_ns, one.sequence, one.data)
+                Transfer(Channel(one.channel), one.log_ns - started, one.publish_ns, one.sequence, one.data)
                 for one in container.messages(self._file, chunk)
             ]
         except (DamagedError, ValueError):  # ValueError: a channel that a recording does not have

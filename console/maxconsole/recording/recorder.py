@@ -21,7 +21,7 @@ from mcap.writer import IndexType, Writer
 from maxconsole import __version__
 from maxconsole.errors import UserError
 from maxconsole.recording.facts import Facts
-from maxconsole.recording.layout import PROFILE, SEQUENCE_MASK, Direction
+from maxconsole.recording.layout import PROFILE, SEQUENCE_MASK, Channel
 
 #: What a kill -9 can lose is what came in this time, and in the time that one flush takes.
 FLUSH_PERIOD: Final = 0.25
@@ -43,9 +43,9 @@ _HINTS: Final = {
 
 
 class Recorder:
-    """A recording in the making. `received` and `sent` take what the link moved, and cost a few microseconds.
+    """A recording in the making, as the link's Observer. `received`, `sent` and `asked` cost a few microseconds.
 
-    `received` may be called from one thread and `sent` from another. Trouble with the file ends the recording and not
+    `received` may be called from one thread, `sent` and `asked` from another. Trouble with the file ends the recording and not
     the session: it is kept in `failure` and handed to `on_failure`, in the recorder's thread, which must not close
     it; what came before stays readable. Every flush that had anything to write costs some 300 bytes of memory.
     """
@@ -65,9 +65,10 @@ class Recorder:
         self.path = path
         self.failure: UserError | None = None
         self._on_failure = on_failure
-        self._received = _Side(Direction.FROM_BOARD)
-        self._sent = _Side(Direction.TO_BOARD)
-        self._backlog: deque[tuple[Direction, int, int, int, bytes]] = deque()
+        self._received = _Side(Channel.FROM_BOARD)
+        self._sent = _Side(Channel.TO_BOARD)
+        self._asked = _Side(Channel.ASKED)
+        self._backlog: deque[tuple[Channel, int, int, int, bytes]] = deque()
         self._written = 0
         self._last_ns = 0
         self._stopping = threading.Event()
@@ -93,21 +94,25 @@ class Recorder:
 
     @property
     def recorded_bytes(self) -> int:
-        """Bytes of the link, both ways, that are in the file or on their way to it."""
-        return self._received.accepted + self._sent.accepted
+        """Bytes that are in the file or on their way to it."""
+        return self._received.accepted + self._sent.accepted + self._asked.accepted
 
     @property
     def dropped(self) -> int:
         """Transfers that are missing because the disk was too slow."""
-        return self._received.dropped + self._sent.dropped
+        return self._received.dropped + self._sent.dropped + self._asked.dropped
 
-    def received(self, data: bytes) -> None:
+    def received(self, data: bytes, at_ns: int, /) -> None:
         """Keeps what one read of the transport gave."""
-        self._take(self._received, data)
+        self._take(self._received, data, at_ns)
 
-    def sent(self, data: bytes) -> None:
+    def sent(self, data: bytes, at_ns: int, /) -> None:
         """Keeps what one write of the transport is given."""
-        self._take(self._sent, data)
+        self._take(self._sent, data, at_ns)
+
+    def asked(self, words: str) -> None:
+        """Keeps what the user says, now, before the prompt is sent that it becomes."""
+        self._take(self._asked, words.encode(), time.monotonic_ns())
 
     def close(self) -> None:
         """Writes what is left, and the index. Closing twice is harmless.
@@ -122,7 +127,7 @@ class Recorder:
             if self.failure is not None:
                 raise self.failure
 
-    def _take(self, side: _Side, data: bytes) -> None:
+    def _take(self, side: _Side, data: bytes, at_ns: int) -> None:
         if not data or self.failure is not None or self._stopping.is_set():
             return
         sequence = side.sequence
@@ -131,7 +136,7 @@ class Recorder:
             side.dropped += 1
             return
         side.accepted += len(data)
-        self._backlog.append((side.direction, sequence, time.monotonic_ns(), time.time_ns(), data))
+        self._backlog.append((side.channel, sequence, at_ns, time.time_ns(), data))
 
     def _run(self) -> None:
         try:
@@ -148,11 +153,11 @@ class Recorder:
         """Writes the backlog out, as a chunk that can be read on its own."""
         waiting = len(self._backlog)
         for _ in range(waiting):
-            direction, sequence, monotonic_ns, wall_ns, data = self._backlog.popleft()
-            # Two threads bring transfers, and may have read the clock in the other order.
+            channel, sequence, monotonic_ns, wall_ns, data = self._backlog.popleft()
+            # The link keeps its two directions in order; a question comes past it.
             self._last_ns = max(self._last_ns, monotonic_ns)
             log_ns = self.facts.started_ns + self._last_ns - self.facts.started_monotonic_ns
-            self._writer.add_message(direction, log_ns, data, wall_ns, sequence & SEQUENCE_MASK)
+            self._writer.add_message(channel, log_ns, data, wall_ns, sequence & SEQUENCE_MASK)
             self._written += len(data)
         if waiting:
             self._writer.flush()
@@ -172,12 +177,12 @@ class Recorder:
 
 
 class _Side:
-    """One direction; only the thread that brings its bytes changes it."""
+    """One channel; only the thread that brings its bytes changes it."""
 
-    __slots__ = ("accepted", "direction", "dropped", "sequence")
+    __slots__ = ("accepted", "channel", "dropped", "sequence")
 
-    def __init__(self, direction: Direction) -> None:
-        self.direction = direction
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
         self.accepted = 0
         self.dropped = 0
         self.sequence = 0
@@ -215,8 +220,8 @@ def _start(file: IO[bytes], facts: Facts) -> _McapWriter:
     for name, (media_type, data) in facts.attachments().items():
         writer.add_attachment(facts.started_ns, facts.started_ns, name, media_type, data)
     schema = writer.register_schema("bytes", "", b"")
-    for direction in Direction:
-        if writer.register_channel(direction.topic, "", schema) != direction:
+    for channel in Channel:
+        if writer.register_channel(channel.topic, "", schema) != channel:
             raise AssertionError("mcap numbers channels from 1 on, in order")
     file.flush()
     return writer

@@ -6,13 +6,18 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 
 from maxconsole.errors import BoardError
 from maxconsole.link.frames import Decoder, Frame
-from maxconsole.recording.layout import Direction
+from maxconsole.recording.layout import Channel, Transfer
 from maxconsole.recording.playhead import Playhead
 from maxconsole.recording.reader import Recording
 from maxconsole.schema import wire
+
+
+Overhear = Callable[[Transfer], None]
+"""Called with what went the other way, on the thread that reads, before the read that followed it."""
 
 
 class ReplayTransport:
@@ -23,9 +28,17 @@ class ReplayTransport:
     a new link over `restarted`.
     """
 
-    def __init__(self, recording: Recording, *, speed: float = 1.0, paused: bool = False) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        speed: float = 1.0,
+        paused: bool = False,
+        overhear: Overhear | None = None,
+    ) -> None:
         """Raises UserError for a speed below 0. `recording` stays its owner's to close, after this."""
         self._recording = recording
+        self._overhear = overhear
         self._changed = threading.Condition()
         self._head = Playhead(recording.duration_ns, speed, paused, time.monotonic())
         self._closed = False
@@ -33,20 +46,30 @@ class ReplayTransport:
         self._steps = 0
         self._hurry_to: int | None = None  # everything up to here is due at once
         self._given_ns = 0  # time of the last transfer given out
-        self._pending = (one for one in recording.transfers() if one.direction is Direction.FROM_BOARD)
+        self._pending = recording.transfers()
         self._next = next(self._pending, None)
 
     def read(self, timeout: float, /) -> bytes:
         """The bytes that are due, as soon as any are; see Transport."""
         deadline = time.monotonic() + timeout
-        with self._changed:
-            while True:
+        while True:
+            with self._changed:
                 self._check_open()
                 now = time.monotonic()
-                data = self._take(now)
-                if data or now >= deadline:
-                    return data
-                self._changed.wait(min(deadline - now, self._delay(now)))
+                transfer = self._take(now)
+                if transfer is None:
+                    if now >= deadline:
+                        return b""
+                    self._changed.wait(min(deadline - now, self._delay(now)))
+                    continue
+            if transfer.channel is Channel.FROM_BOARD:
+                return transfer.data
+            if self._overhear is not None:
+                self._overhear(transfer)
+
+    def clock(self) -> int:
+        """When the bytes of the last read were recorded, in ns after the start: a clock for the link."""
+        return self._given_ns
 
     def write(self, data: bytes, /) -> None:
         """Takes a QUERY, whose answer is in the recording, and nothing else: raises BoardError."""
@@ -112,7 +135,7 @@ class ReplayTransport:
             self._changed.notify_all()
 
     def step(self) -> None:
-        """Pauses, and lets one transfer through."""
+        """Pauses, and lets one read through."""
         with self._changed:
             self._head.set_paused(True, time.monotonic())
             self._steps += 1
@@ -131,10 +154,11 @@ class ReplayTransport:
             self._head.move(self._hurry_to, time.monotonic())
             self._changed.notify_all()
 
-    def restarted(self, time_ns: int = 0) -> ReplayTransport:
+    def restarted(self, time_ns: int = 0, *, overhear: Overhear | None = None) -> ReplayTransport:
         """A new replay of the same recording at the same pace, that hurries to `time_ns` first."""
         with self._changed:
-            again = ReplayTransport(self._recording, speed=self._head.speed, paused=self._head.paused)
+            speed, paused = self._head.speed, self._head.paused
+        again = ReplayTransport(self._recording, speed=speed, paused=paused, overhear=overhear)
         again.seek(max(0, time_ns))
         return again
 
@@ -148,26 +172,26 @@ class ReplayTransport:
         if self._closed:
             raise BoardError("the replay has been closed")
 
-    def _take(self, now: float) -> bytes:
+    def _take(self, now: float) -> Transfer | None:
         """The next transfer, if it is due `now`. Never two at once: the reads are those that were recorded."""
         if self._hurry_to is not None and (self._next is None or self._next.time_ns > self._hurry_to):
             self._head.move(self._hurry_to, now)
             self._hurry_to = None
-        if self._next is None:
+        taken = self._next
+        if taken is None:
             if not self._at_end:
                 self._at_end = True
                 self._changed.notify_all()
-            return b""
+            return None
         hurried = self._hurry_to is not None
-        if not (hurried or self._steps or self._next.time_ns <= self._head.limit(now)):
-            return b""
-        data = self._next.data
-        self._given_ns = self._next.time_ns
+        if not (hurried or self._steps or taken.time_ns <= self._head.limit(now)):
+            return None
         self._next = next(self._pending, None)
+        self._given_ns = taken.time_ns
         if not hurried and (self._steps or self._head.speed == 0):
-            self._steps = max(0, self._steps - 1)
-            self._head.move(self._given_ns, now)
-        return data
+            self._steps = max(0, self._steps - (taken.channel is Channel.FROM_BOARD))
+            self._head.move(taken.time_ns, now)
+        return taken
 
     def _delay(self, now: float) -> float:
         """Seconds until the next transfer is due."""

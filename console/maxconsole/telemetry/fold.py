@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from maxconsole.link.frames import Counters, Frame, Text
+from maxconsole.link.frames import Counters, Frame, Text, Unfinished
 from maxconsole.link.messages import FromBoard, News
 from maxconsole.link.text import printable
 from maxconsole.schema import wire
@@ -16,7 +16,7 @@ from maxconsole.telemetry.kernels import KernelFold
 from maxconsole.telemetry.snapshot import LogLine, Snapshot
 
 _LOG_LINES = 2000
-#: A text line without an end is cut here, so that a stuck board cannot fill the console's memory.
+#: A longer line of text is cut into pieces of this size, so that a stuck board cannot fill the console's memory.
 _LINE_MAX = 4096
 
 
@@ -29,6 +29,7 @@ class Telemetry:
         self._log: deque[LogLine] = deque(maxlen=_LOG_LINES)
         self._log_lines = 0
         self._partial_line = b""
+        self._unfinished = b""  # more of that line, shown while the link is silent
         self._tokens = 0
         self._hello: wire.Hello | None = None
         self._kv: wire.KvState | None = None
@@ -42,11 +43,14 @@ class Telemetry:
     def accept(self, news: Sequence[News], counters: Counters) -> None:
         """See maxconsole.link.client.Sink."""
         with self._lock:
+            self._unfinished = b""
             for one in news:
                 if isinstance(one, Frame):
                     self._records(one)
                 elif isinstance(one, Text):
                     self._text(one.data)
+                elif isinstance(one, Unfinished):
+                    self._unfinished = one.data
                 else:
                     self._message(one)
             self._counters = replace(counters)
@@ -65,6 +69,7 @@ class Telemetry:
                 fault=self._fault,
                 log=tuple(self._log),
                 log_lines=self._log_lines,
+                unfinished_line=printable(self._partial_line + self._unfinished, keep="\t"),
                 tokens=self._tokens,
                 events=self._kernels.events,
                 invalid_records=self._kernels.invalid_records,
@@ -103,11 +108,15 @@ class Telemetry:
     def _text(self, data: bytes) -> None:
         *lines, rest = (self._partial_line + data).split(b"\n")
         for line in lines:
-            self._line(None, line.rstrip(b"\r"))
-        if len(rest) > _LINE_MAX:
-            self._line(None, rest)
-            rest = b""
-        self._partial_line = rest
+            self._line(None, self._last_piece(line).rstrip(b"\r"))
+        self._partial_line = self._last_piece(rest)
+
+    def _last_piece(self, line: bytes) -> bytes:
+        """What is left of a long line after its first pieces, which are logged; the same however it came."""
+        while len(line) > _LINE_MAX:
+            self._line(None, line[:_LINE_MAX])
+            line = line[_LINE_MAX:]
+        return line
 
     def _line(self, level: int | None, line: bytes) -> None:
         self._log.append(LogLine(level, printable(line, keep="\t")))

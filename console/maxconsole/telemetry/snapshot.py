@@ -41,6 +41,7 @@ class Snapshot:
     events: int  # kernel events received
     invalid_records: int  # with a kernel, phase or core that this console does not know
     link: Counters
+    unfinished_line: str = ""  # text from outside frames without a line end so far, safe to print
 
     @property
     def dropped_events(self) -> int:
@@ -59,6 +60,7 @@ class Snapshot:
             "done": _message_json(self.done),
             "fault": _message_json(self.fault),
             "log": [{"level": name_of(wire.LogLevel, line.level), "text": line.text} for line in self.log],
+            "unfinished_line": self.unfinished_line,
             "tokens": self.tokens,
             "events": self.events,
             "invalid_records": self.invalid_records,

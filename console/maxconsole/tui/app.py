@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 
 from maxconsole.tui.actions import Action, Situation
@@ -33,7 +33,8 @@ class ConsoleApp(App[None]):
     CSS_PATH = "console.tcss"
     COMMANDS = {ActionCommands}  # noqa: RUF012  Textual declares it so
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    BINDINGS: ClassVar[list[BindingType]] = []
+    #: With priority, because a dialog's bindings would otherwise hide it.
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "interrupt", show=False, priority=True)]
 
     def __init__(
         self,
@@ -105,9 +106,14 @@ class ConsoleApp(App[None]):
     async def action_quit(self) -> None:
         self.exit()
 
-    def action_help_quit(self) -> None:
-        """Ctrl+C with nothing selected."""
-        self.exit()
+    def action_interrupt(self) -> None:
+        """Ctrl+C: copies what is selected; leaves where nothing is."""
+        selected = getattr(self.focused, "selected_text", "") or self.screen.get_selected_text()
+        if selected:
+            self.copy_to_clipboard(selected)
+            self.notify(f"{len(selected)} characters", title="copied", timeout=2)
+        else:
+            self.exit()
 
 
 class _Words(Inked):

@@ -19,7 +19,7 @@ SAFE: Final = "maxconsole-safe"
 MONOCHROME: Final = "maxconsole-mono"
 
 #: Where there are colors, these need no style; the monochrome theme tells them by theirs.
-_STYLES: Final = {"quiet-style": "none", "badge-style": "bold"}
+_STYLES: Final = {"quiet-style": "none", "badge-style": "bold", "focus-style": "bold"}
 
 _ANSI_DEFAULT: Final = {
     "block-cursor-foreground": "ansi_default",
@@ -112,6 +112,7 @@ THEMES: Final = (
             "rule": "ansi_default",
             "quiet-style": "dim",
             "badge-style": "bold reverse",
+            "focus-style": "bold reverse",
         },
     ),
 )

@@ -157,7 +157,7 @@ def _model_card(path: Path, board: Board, choice: Choice) -> ModelCard:
     try:
         planned = plan(board, facts, choice.context, choice.batch)
     except DoesNotFit as error:
-        verdict = f"does not fit: {error.what.rpartition(': ')[2]}\n{error}"
+        verdict = f"{error.what.rpartition(': ')[2]}\n{error}"
         return ModelCard(key, name, size, common, False, verdict, details)
     except UserError as error:
         return ModelCard(key, name, size, common, False, str(error), details)

@@ -123,7 +123,7 @@ void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position,
 }
 
 float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q) {
-    float y[2 * ROPE_PAIRS_MAX];
+    float y[2 * ROPE_PAIRS_MAX] = {0};
     unsigned pairs = head_dim / 2;
     for (unsigned i = 0; i < head_dim; i++) {
         y[i] = x[i];

@@ -10,6 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.geometry import Size
 
 from maxconsole.tui.drawing.bars import bar
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
@@ -45,7 +46,14 @@ class StageList(Inked):
     def show(self, view: JobView) -> None:
         """Draws `view`."""
         self._view = view
+        if len(stage_lines(view, 80)) + 1 != self.size.height:
+            self.refresh(layout=True)
         self.redraw()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The lines, and an empty one."""
+        del container, viewport
+        return 1 if self._view is None else len(stage_lines(self._view, width)) + 1
 
     def lines(self, cells: int, rows: int) -> Sequence[Line]:
         del rows
@@ -165,7 +173,7 @@ def _stage_line(stage: Stage, view: JobView, cells: int, *, last: bool) -> Line:
     percent = "" if share is None else f"{share * 100:.0f} %"
     times = f"  {lasted(stage.elapsed(view.elapsed))}"
     left = stage.remaining(view.elapsed)
-    if left is not None:
+    if left is not None and not view.outcome.over:
         times += f", {lasted(left)} to go"
     elif stage.ended is None and not view.outcome.over and not stage.total:
         times += ", length unknown"

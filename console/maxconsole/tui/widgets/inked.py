@@ -80,8 +80,7 @@ class Inked(Inking):
     def on_resize(self, _event: events.Resize) -> None:
         self.redraw()
 
-    def on_focus(self) -> None:
-        self.redraw()
-
-    def on_blur(self) -> None:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Some draw themselves otherwise while they have the focus."""
+        super().watch_has_focus(has_focus)
         self.redraw()
