@@ -84,8 +84,7 @@ func checked_call
         mov     x17, x15
         blr     x16
 
-        // sp first: everything else is found through it. A kernel that moved it loses its frame for good, so the
-        // saved copy is looked for only to tell.
+        // sp first: everything else is found through it.
         mov     w9, #0
         ldr     x10, [sp, #160]
         mov     x11, sp

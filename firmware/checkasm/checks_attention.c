@@ -96,7 +96,9 @@ static void check_kv_cache_update(const struct check *check) {
         return;
     while (r.fast.length < 300)
         append(&r, 1 + random_below(BATCH), true);
-    expect_bytes("ring", r.fast.pages, r.reference.pages, r.pools[0].bytes / 2);
+    const struct kv_shape *shape = &r.fast.shape;
+    size_t pages = (size_t)shape->layers * shape->kv_heads * r.fast.page_count;
+    expect_bytes("ring", r.fast.pages, r.reference.pages, pages * KV_PAGE_BYTES(shape->head_dim));
 }
 
 // Batches of any size while the context overflows and the ring goes round, twice.

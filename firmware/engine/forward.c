@@ -8,10 +8,7 @@
 #include "kernels/kv_cache.h"
 #include "kernels/linear.h"
 #include "kernels/rope.h"
-#include "link/channel.h"
 #include "link/telemetry.h"
-
-#define CACHE_LINE 64
 
 // Up to this many rows panels are read by gemv_panels, row after row; beyond, each is dequantized once.
 // Where the two cost the same; results are the same anyway.
@@ -19,63 +16,6 @@
 
 // Weights that several rows of GEMV share before the next ones: they stay in a 64 KB L1 cache.
 #define GEMV_BLOCK_BYTES 40000
-
-static void *take(size_t bytes) {
-    return pool_take(&activation_pool, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE, CACHE_LINE);
-}
-
-static unsigned widest(const struct image_header *h) {
-    unsigned width = h->hidden > h->ffn ? h->hidden : h->ffn;
-    unsigned query = h->heads * h->head_dim;
-    return padded_k(width > query ? width : query);
-}
-
-static bool take_buffers(struct forward *f, const struct image_header *h, size_t rows) {
-    size_t query = (size_t)h->heads * h->head_dim, kv = (size_t)h->kv_heads * h->head_dim, k = widest(h);
-    bool complete = true;
-#define TAKE(pointer, bytes) complete &= ((pointer) = take(bytes)) != NULL
-    TAKE(f->residual[0], rows * h->hidden * sizeof(float));
-    TAKE(f->residual[1], rows * h->hidden * sizeof(float));
-    TAKE(f->normed, rows * h->hidden * sizeof(float));
-    TAKE(f->query, rows * query * sizeof(float));
-    TAKE(f->attended, rows * query * sizeof(float));
-    TAKE(f->key, rows * kv * sizeof(float));
-    TAKE(f->value, rows * kv * sizeof(float));
-    TAKE(f->gate, rows * h->ffn * sizeof(float));
-    TAKE(f->up, rows * h->ffn * sizeof(float));
-    TAKE(f->quantized.values, rows * k);
-    TAKE(f->quantized.groups, rows * k / GROUP * sizeof(struct group_scale));
-    TAKE(f->quantized.low_sums, rows * k / GROUP * sizeof(int32_t));
-    TAKE(f->quantized.row_scales, rows * sizeof(float));
-    TAKE(f->rope, (rows + 1) * h->head_dim * sizeof(int16_t));
-    TAKE(f->panel.weights, panel_weights_bytes(k));
-    TAKE(f->panel.scales, panel_scales_bytes(k));
-    TAKE(f->panel.columns, PANEL_COLUMNS * sizeof(float));
-    TAKE(f->logits, (h->vocabulary + PANEL_COLUMNS - 1) / PANEL_COLUMNS * PANEL_COLUMNS * sizeof(float));
-    TAKE(f->repeated, (h->vocabulary + 31) / 32 * sizeof(uint32_t));
-#undef TAKE
-    return complete;
-}
-
-bool forward_init(struct forward *f, const struct model *model, unsigned context, unsigned batch_max) {
-    const struct image_header *h = model->header;
-    *f = (struct forward){.model = model, .batch_max = batch_max};
-    if (!take_buffers(f, h, batch_max)) {
-        log_text(LOG_LEVEL_ERROR, "activations of %u tokens do not fit the pool of %zu bytes", batch_max,
-                 activation_pool.bytes);
-        return false;
-    }
-    f->sink_rope = f->rope + (size_t)batch_max * h->head_dim;
-    memset(f->repeated, 0, (h->vocabulary + 31) / 32 * sizeof(uint32_t));
-    rope_row(h->rope_step, h->rope_pairs, context - 1, f->sink_rope);
-    struct kv_shape shape = {h->layers, h->kv_heads, h->head_dim, context, batch_max};
-    if (!kv_ring_init(&f->ring, &shape, &kv_cache_pool)) {
-        log_text(LOG_LEVEL_ERROR, "a KV ring for %u tokens takes %zu bytes, the pool has %zu", context,
-                 kv_ring_bytes(&shape), kv_cache_pool.bytes);
-        return false;
-    }
-    return true;
-}
 
 static void quantize(struct forward *f, const float *x, unsigned rows, unsigned k, unsigned layer) {
     struct span span;

@@ -3,5 +3,5 @@
 // PSTATE.
 #pragma once
 
-/// Lets a private peripheral interrupt (16..31) of the calling core through to it.
+/// Lets an interrupt, private (16..31) or shared (32 on), through to the calling core.
 void gic_wake_by(unsigned interrupt);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arm PL011 (DDI0183), polled.
+// Text on the Arm PL011, polled.
 #include "hal/uart.h"
 
 #include <stdarg.h>
@@ -8,30 +8,7 @@
 #include "arch/exception.h"
 #include "arch/format.h"
 #include "board_config.h"
-
-struct pl011 {
-    uint32_t data;
-    uint32_t reserved0[5];
-    uint32_t flags;
-    uint32_t reserved1[2];
-    uint32_t divisor_integer;
-    uint32_t divisor_fraction; // in 64ths
-    uint32_t line_control;
-    uint32_t control;
-    uint32_t reserved2;
-    uint32_t interrupt_mask;
-};
-_Static_assert(offsetof(struct pl011, interrupt_mask) == 0x38, "UARTIMSC");
-
-#define TRANSMIT_FULL   (1u << 5)
-#define WORD_8_FIFO     (3u << 5 | 1u << 4)
-#define UART_ENABLE     (1u << 0)
-#define TRANSMIT_ENABLE (1u << 8)
-
-// A character takes 90 us at 115200 baud; a read of the flags takes at least some 50 ns.
-#define TRIES 20000u
-
-static volatile struct pl011 *const uart = (volatile struct pl011 *)BOARD_UART_BASE;
+#include "hal/pl011.h"
 
 static void report(const struct fault_report *fault);
 
@@ -57,6 +34,8 @@ static void put(char c) {
 }
 
 void uart_write(const char *text) {
+    if (BOARD_LINK_UART)
+        uart_drain(); // text goes between frames, never into one
     for (; *text; text++) {
         if (*text == '\n')
             put('\r');

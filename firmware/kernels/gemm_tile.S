@@ -11,12 +11,14 @@
 //   x11 groups, walk down the rows      x12  k / 4, bytes from row to row    x13  back to row 0, next group
 //   x14 groups left
 //
-//   v0, v1     activations of a row: k 0..15, 16..31     v2   its dot products, then terms; v7 those of k 16..31
-//   v3, v4     its scale and sum in every lane           v5   scales of the quad; v6 minima, or scales of k 16..31
+//   v0, v1     activations of a row: k 0..15, 16..31
+//   v2         its dot products, then terms; v7 the dot products of k 16..31
+//   v3, v4     its scale and sum in every lane
+//   v5, v6     scales of the quad; its minima, or scales of k 16..31
 //   v8..v15    weights of the quad: 4 k each             v16..v31   int64 sums, two per row
 //
-// Per row: 8 SDOT by element, MUL, MLA for the minimum, two SMLAL: 14 V slots per 128 MAC, of which 8 are SDOT. In
-// instructions, 125 per 1024 MAC with 8 rows and minima. The 8 rows share what is loaded of the quad.
+// Per row: 8 SDOT by element, MUL, MLA for the minimum, two SMLAL: 14 V slots per 128 MAC, of which 8 are SDOT.
+// The rows share what is loaded of the quad: 125 instructions per 1024 MAC with 8 rows and minima.
 #include "arch/asm.h"
 
 .macro zero register

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GEMV for the K formats: 256 k per pack, scales from small integers and a factor per column. Arguments and registers
-// are in gemv_macros.h, the packs in docs/weight-image.md, the references in reference/linear_ref.c.
+// GEMV for the K formats: 256 k per pack, scales from small integers and a factor per column. Arguments and
+// registers are in gemv_macros.h, the packs in docs/weight-image.md, the references in reference/linear_ref.c.
 #include "kernels/gemv_macros.h"
 
 // The 256 bytes of scales at the start of a pack.
@@ -16,10 +16,12 @@
 //   v6, v7     minima of the group as int16      v14, v15 scales of the group as int16
 //   v8..v11    factors of scales and of minima   v12      temporary, moved bits
 //   v13        upper bits of two groups' scales and minima
-//   x13         low bits of scales and minima, advances    x14   upper bits, advances    x15   high bits, advances
+//   x13        low bits of scales and minima, advances     x14   upper bits, advances
+//   x15        high bits of the weights, advances
 //   x7         groups left of the pack
 
-// v14, v15, v6, v7 from the 6-bit values of the next group: scale in bits 0..3, minimum in 4..7, upper bits in v13.
+// v14, v15, v6, v7 from the 6-bit values of the next group: scale in bits 0..3, minimum in 4..7, upper bits of
+// both in v13.
 .macro k_scales odd
         ldr     q12, [x13], #16
         and     v14.16b, v12.16b, v31.16b

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// clang-format off: assembly
 // What the GEMV kernels share. For .S files only.
 //
 // void gemv_FORMAT(const uint8_t *packs, const int8_t *values, const struct group_scale *groups, uint64_t k,
 //                  float *y, const int32_t *low_sums, uint64_t panels, float row_scale)
 //
-// x0 packs, advances   x1 values   x2 groups   x3 k   x4 y, advances   x5 low_sums   x6 panels left   s0
-// row_scale x9, x10, x11 walk values, groups and low_sums of a panel   x12 k left   x7, x8, x13..x15 free
+// x0 packs, advances   x1 values   x2 groups   x3 k   x4 y, advances   x5 low_sums   x6 panels left
+// x9, x10, x11 walk values, groups and low_sums of a panel   x12 k left   x7, x8, x13..x15 free   s0 row_scale
 //
 //   v0, v1     32 activations of the group: k 0..15, 16..31
 //   v4, v5     the group's scale and sum in every lane
@@ -16,23 +17,23 @@
 //   v30        scales or minima of a quad
 //   v31        15 in every byte
 //
-// Per quad and group of 32: 8 SDOT by element, MUL by the scales, MLA for the minimum, two SMLAL into the
-// sums: for q4_1 99 V slots per 512 MAC, of which 32 are SDOT.
+// Per quad and group of 32: 8 SDOT by element, MUL by the scales, MLA for the minimum, two SMLAL into the sums.
+// q4_1: 100 V slots per 512 MAC, of which 32 are SDOT.
 //
-// Packs are read once and never again: PREFETCH_AHEAD bytes ahead of their use they are fetched by hand,
-// because the strides break at the end of every panel, where a hardware prefetcher starts to learn anew.
+// Packs are read once and never again. PREFETCH_AHEAD bytes before their use they are fetched by hand: at the
+// end of every panel the strides break, and a hardware prefetcher starts to learn anew.
 #pragma once
 
 #include "arch/asm.h"
 
-// Two cache misses to memory at the rate at which a core reads: longer would push the activations out of L1.
+// What one core reads during a miss to memory (117 ns at 13.8 GB/s on the boards here) is 1.6 KB.
 #define PREFETCH_AHEAD 2560
 
 .macro zero register
         movi    \register\().2d, #0
 .endm
 
-// Keeps the row's scale out of the way of v0, saves what the standard wants back, zeroes the sums.
+// Keeps the row's scale out of the way of v0 and saves what the standard wants back.
 .macro gemv_begin
         stp     d8, d9, [sp, #-80]!
         stp     d10, d11, [sp, #16]
@@ -65,6 +66,7 @@
 
 // Ends the loop over panels: column scales at x0, after `padding` bytes the next panel.
 .macro panel_end padding=0
+        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
         ld1     {v24.4s-v27.4s}, [x0], #64
         add     x9, sp, #64
         ld1r    {v0.4s}, [x9]
@@ -105,7 +107,8 @@
         sdot    \dot_high\().4s, \packed\().16b, \xh\().4b[\lane]
 .endm
 
-// The same with a fifth bit: low[lane] is bit `lane` of `bits`, high[lane] bit 4 + lane. `bit4` holds 16 in every byte.
+// The same with a fifth bit: low[lane] is bit `lane` of `bits`, high[lane] bit 4 + lane. `bit4` holds 16 in
+// every byte.
 .macro dot_5bit packed, bits, bit4, moved, xl, xh, lane
         and     v28.16b, \packed\().16b, v31.16b
         ushr    \packed\().16b, \packed\().16b, #4

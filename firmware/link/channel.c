@@ -5,8 +5,8 @@
 #include "arch/format.h"
 #include "arch/string.h"
 #include "link/frame.h"
+#include "link/port.h"
 #include "link/request.h"
-#include "link/rtt.h"
 #include "link/telemetry.h"
 
 #define SEND(type, message) frame_send(type, message, sizeof *(message), NULL, 0)
@@ -32,10 +32,11 @@ static void report_fault(const struct fault_report *report) {
     memcpy(message.backtrace, report->backtrace, report->backtrace_count * sizeof message.backtrace[0]);
     size_t length = length_of(report->text, FRAME_PAYLOAD_MAX - sizeof message);
     frame_send(MESSAGE_TYPE_FAULT, &message, sizeof message, report->text, length);
+    port_flush();
 }
 
 void channel_init(void) {
-    rtt_init();
+    port_init();
     fault_sink_add(report_fault);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to the console, one function each, and the commands that arrive from it. Everything here waits for
-// room in the ring and is never dropped; only KERNELS batches (link/telemetry.h) may be.
+// room in the port and is never dropped; only KERNELS batches (link/telemetry.h) may be.
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 #include "schema/wire.h"
 
-/// Opens the rings and makes the console a place for fault reports. After board_init.
+/// Opens the port and makes the console a place for fault reports. After board_init.
 void channel_init(void);
 
 void send_hello(const struct hello *hello);

@@ -7,7 +7,7 @@
 #include "hal/idle.h"
 #include "link/cobs.h"
 #include "link/crc32.h"
-#include "link/rtt.h"
+#include "link/port.h"
 
 static uint16_t next_seq;
 static uint64_t bytes_sent;
@@ -15,8 +15,8 @@ static uint32_t bad_count;
 
 #define WAIT_MICROSECONDS 500
 
-// The frame being sent. Built in cached memory and copied, because the ring is not cached: there, every byte
-// stored out of line would be a bus access of its own.
+// The frame being sent. Built in cached memory and copied, because an RTT ring is not cached: there, every
+// byte stored out of line would be a bus access of its own.
 static uint8_t plain[FRAME_MAX_BYTES + COBS_PADDING] __attribute__((aligned(16)));
 static uint8_t stuffed[1 + COBS_ENCODED_MAX(FRAME_MAX_BYTES) + COBS_PADDING] __attribute__((aligned(16)));
 
@@ -43,14 +43,14 @@ static void send(uint16_t seq, enum message_type type, const void *head, size_t 
 
     size_t encoded_bytes = cobs_encode(stuffed + 1, plain, bytes);
     stuffed[0] = stuffed[1 + encoded_bytes] = 0;
-    rtt_send(stuffed, encoded_bytes + 2);
+    port_send(stuffed, encoded_bytes + 2);
     bytes_sent += encoded_bytes + 2;
 }
 
 void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail,
                 size_t tail_bytes) {
     size_t room = room_for(head_bytes + tail_bytes);
-    while (rtt_room() < room)
+    while (port_room() < room)
         idle(WAIT_MICROSECONDS);
     send(next_seq++, type, head, head_bytes, tail, tail_bytes);
 }
@@ -58,7 +58,7 @@ void frame_send(enum message_type type, const void *head, size_t head_bytes, con
 bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail,
                  size_t tail_bytes) {
     uint16_t seq = next_seq++;
-    if (rtt_room() < room_for(head_bytes + tail_bytes))
+    if (port_room() < room_for(head_bytes + tail_bytes))
         return false;
     send(seq, type, head, head_bytes, tail, tail_bytes);
     return true;
@@ -100,7 +100,7 @@ bool frame_receive(struct frame *frame) {
     for (;;) {
         if (received_at == received_bytes) {
             received_at = 0;
-            received_bytes = rtt_receive(received, sizeof received);
+            received_bytes = port_receive(received, sizeof received);
             if (received_bytes == 0)
                 return false;
         }

@@ -11,7 +11,7 @@
 
 #define FRAME_CRC_BYTES   4u
 #define FRAME_PAYLOAD_MAX (FRAME_MAX_BYTES - sizeof(struct frame_header) - FRAME_CRC_BYTES)
-/// Puts a frame whose payload is `head` then `tail` (at most FRAME_PAYLOAD_MAX together) into the ring.
+/// Puts a frame whose payload is `head` then `tail` (at most FRAME_PAYLOAD_MAX together) into the port.
 /// Sleeps until the host has made room. Core 0 only.
 void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail,
                 size_t tail_bytes);
@@ -21,7 +21,7 @@ void frame_send(enum message_type type, const void *head, size_t head_bytes, con
 bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail,
                  size_t tail_bytes);
 
-/// Bytes put into the ring since boot.
+/// Bytes put into the port since boot.
 uint64_t frame_bytes_sent(void);
 
 /// A frame from the console. `payload` is 4-byte aligned and valid until the next frame_receive.

@@ -26,7 +26,7 @@ static struct core_telemetry {
 
 static enum phase current_phase;
 static uint32_t current_step;
-static bool events_on = true;
+static bool events_on = !BOARD_LINK_UART; // a line has no room for them
 static uint64_t dropped_events, flush_cycles;
 static uint32_t dropped_batches;
 static uint64_t cycles_per_sample, cycles_per_event; // of telemetry itself

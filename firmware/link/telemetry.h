@@ -48,7 +48,7 @@ void telemetry_step(enum phase phase, uint32_t step);
 /// Sends what is batched. Dropped, and counted as dropped, when the ring has no room.
 void telemetry_flush(void);
 
-/// Turns single events on or off; totals are always kept.
+/// Turns single events on or off; totals are always kept. They start on, and off where a UART is the link.
 void telemetry_events(bool on);
 
 /// Measures what an event costs. After pmu_init.

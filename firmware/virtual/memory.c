@@ -38,30 +38,6 @@ void memory_init(const struct options *options) {
     exceptions_lines = (end - first + LINE_BYTES - 1) >> LINE_SHIFT;
 }
 
-void cache_init(struct cache *cache, const struct geometry *geometry) {
-    cache->ways = geometry->ways;
-    cache->stride = geometry->ways > 4 ? geometry->ways : 4;
-    cache->stride_shift = (unsigned)__builtin_ctz(cache->stride);
-    const size_t sets = geometry->bytes / LINE_BYTES / geometry->ways;
-    cache->set_mask = (uint32_t)sets - 1;
-    cache->entry = aligned_alloc(64, (sets * cache->stride * sizeof *cache->entry + 63) & ~(size_t)63);
-    cache->tree = calloc(sets, sizeof *cache->tree);
-    if (!cache->entry || !cache->tree)
-        abort();
-    for (size_t i = 0; i < sets * cache->stride; i++)
-        cache->entry[i] = NO_LINE;
-    for (unsigned way = 0; way < cache->ways; way++) {
-        cache->keep[way] = 0xffff;
-        for (unsigned node = way + cache->ways; node > 1;
-             node /= 2) { // each node above now points to the other half
-            cache->keep[way] &= (uint16_t) ~(1u << node / 2);
-            cache->point[way] |= (uint16_t)((~node & 1u) << node / 2);
-        }
-    }
-    for (unsigned tree = 0; tree < 256 && cache->ways <= 8; tree++)
-        cache->victim[tree] = (uint8_t)cache_victim(cache->ways, tree);
-}
-
 /// Whether the caches may hold `line`. Exceptions are few and close together, so that one comparison rules
 /// them out.
 static bool cacheable(uint64_t line) {

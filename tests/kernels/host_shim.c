@@ -33,8 +33,12 @@ uint32_t crc32(uint32_t crc, const void *data, size_t bytes) {
     return ~crc;
 }
 
-void pmu_watch(const void *base, size_t bytes) { (void)base, (void)bytes; }
-void pmu_watch_read(uint64_t *accesses, uint64_t *refills) { *accesses = *refills = 0; }
+void pmu_watch(const void *base, size_t bytes) {
+    (void)base, (void)bytes;
+}
+void pmu_watch_read(uint64_t *accesses, uint64_t *refills) {
+    *accesses = *refills = 0;
+}
 
 void *pool_take(struct memory_pool *pool, size_t bytes, size_t align) {
     size_t at = (pool->used + align - 1) / align * align;
@@ -47,7 +51,9 @@ void *pool_take(struct memory_pool *pool, size_t bytes, size_t align) {
 // The model under test; too large for ctypes to describe.
 static struct model model;
 
-int host_bind(const uint8_t *image, size_t bytes) { return model_bind(&model, image, bytes); }
+int host_bind(const uint8_t *image, size_t bytes) {
+    return model_bind(&model, image, bytes);
+}
 
 static int inside(const void *start, size_t bytes, const uint8_t *image, size_t image_bytes) {
     const uint8_t *p = start;
@@ -77,5 +83,6 @@ int host_bound_inside(const uint8_t *image, size_t bytes) {
 
 // Physical page behind `page`, as the index map has it.
 unsigned host_physical_page(const struct kv_ring *ring, uint32_t page) {
-    return (unsigned)((size_t)(kv_ring_page(ring, 0, 0, page) - ring->pages) / KV_PAGE_BYTES(ring->shape.head_dim));
+    return (unsigned)((size_t)(kv_ring_page(ring, 0, 0, page) - ring->pages) /
+                      KV_PAGE_BYTES(ring->shape.head_dim));
 }

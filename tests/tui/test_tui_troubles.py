@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from desk import GONE, Desk
 from driving import ask, drive, notices, screen_text, start, type_text, wait_for
 from textual import events
@@ -238,17 +239,44 @@ def test_leaving_in_mid_answer_closes_the_board() -> None:
     assert desk.sessions[0].closed == 1
 
 
-def test_leaving_while_a_board_starts_leaves_no_board() -> None:
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+def test_leaving_while_a_board_starts_leaves_no_board(key: str) -> None:
     desk = Desk()
     desk.gate.clear()
 
     async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
         await pilot.press("f5")
         await wait_for(pilot, lambda: "attention.S" in screen_text(app))
-        await pilot.press("ctrl+q")
+        await pilot.press(key)
+        assert app._exit
 
     drive(desk, steps)
     assert desk.sessions == []
+
+
+@pytest.mark.parametrize("opening", ["f1", "f2", "f3", "f4", "ctrl+p", "f6"])
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+def test_every_screen_can_be_left(opening: str, key: str) -> None:
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press(opening)
+        await pilot.pause()
+        if key == "ctrl+c" and opening == "f4":
+            await pilot.press("end")  # a selected text would be copied instead
+        await pilot.press(key)
+        assert app._exit
+
+    drive(Desk(), steps)
+
+
+def test_control_c_copies_what_is_selected_and_stays() -> None:
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await type_text(pilot, "some words")
+        app.main.query_one(Prompt).select_all()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "some words"
+        assert not app._exit
+
+    drive(Desk(), steps)
 
 
 def test_keys_that_come_before_the_first_screen_do_no_harm() -> None:

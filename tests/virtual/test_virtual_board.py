@@ -143,7 +143,7 @@ def test_an_exit_is_told_with_the_last_words(
     virtual_board: Board, steady_elf: FirmwareElf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "maxconsole.virtual.board.plugin_arguments", lambda *_, **__: {"ram": "/nowhere", "l1d": "nonsense"}
+        "maxconsole.virtual.command.plugin_arguments", lambda *_, **__: {"ram": "/nowhere", "l1d": "nonsense"}
     )
     with pytest.raises(BoardError, match=r"exit code 1; it said:\n(.|\n)*argument not understood: l1d=nonsense"):
         VirtualBoard(virtual_board, steady_elf.path).start()

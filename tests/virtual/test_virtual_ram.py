@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from maxconsole.boards import MemoryRange
 from maxconsole.errors import BoardError, DoesNotFit
 from maxconsole.virtual import ram as ram_module
-from maxconsole.virtual.board import _union
+from maxconsole.virtual.loading import union
 from maxconsole.virtual.ram import GuestRam, available_memory
 
 BASE, SIZE = 0x4000_0000, 1 << 20
@@ -107,7 +107,7 @@ def test_a_full_file_system_is_refused_with_numbers(tiny_folder: Path) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12))
 def test_a_union_covers_the_same_addresses_once(parts: list[tuple[int, int]]) -> None:
-    union = _union([MemoryRange(base, size) for base, size in parts])
-    covered = [address for part in union for address in range(part.base, part.end)]
+    merged = union([MemoryRange(base, size) for base, size in parts])
+    covered = [address for part in merged for address in range(part.base, part.end)]
     assert sorted(set(covered)) == covered
     assert set(covered) == {address for base, size in parts for address in range(base, base + size)}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from maxconsole.boards.facts import ModelFacts
-from maxconsole.boards.loader import DEFAULT_BOARD, list_boards, load_board
+from maxconsole.boards.loader import DEFAULT_BOARD, list_boards, load_board, profile_texts
 from maxconsole.boards.memory_plan import Plan, PoolPlan
 from maxconsole.boards.planner import longest_context, plan, plan_unbound
 from maxconsole.boards.profile import Board, Provenance
@@ -25,4 +25,5 @@ __all__ = [
     "longest_context",
     "plan",
     "plan_unbound",
+    "profile_texts",
 ]

@@ -36,6 +36,26 @@ def load_board(name_or_path: str | Path = DEFAULT_BOARD) -> Board:
     return board
 
 
+def profile_texts(board: Board) -> dict[str, str]:
+    """The TOML texts that make up a board's profile by file name: its own first, then those that it extends.
+
+    Raises UserError for one that can no longer be read.
+    """
+    texts: dict[str, str] = {}
+    file: Path | None = board.file
+    while file is not None and len(texts) <= _EXTENDS_DEPTH:
+        name = file.name
+        while name in texts:  # one of the user's own with the name of the shipped one that it extends
+            name = f"base-{name}"
+        try:
+            texts[name] = file.read_text("utf-8")
+            parent = tomllib.loads(texts[name]).get("extends")
+        except (OSError, ValueError) as error:
+            raise UserError(f"cannot read {file}: {error}") from error
+        file = None if parent is None else _find_parent(file, str(parent))
+    return texts
+
+
 def _folder() -> Path:
     return paths.profiles_dir() / "boards"
 
@@ -69,9 +89,13 @@ def _read_document(file: Path, depth: int) -> dict[str, object]:
         raise place.error("it must be the name of a profile, or a path", parent)
     if depth >= _EXTENDS_DEPTH:
         raise place.error("profiles extend each other in a circle", parent)
+    return _overlay(_read_document(_find_parent(file, parent), depth + 1), document)
+
+
+def _find_parent(file: Path, parent: str) -> Path:
+    """The profile that `file` extends: one beside it, one of the user's own, or a shipped one."""
     beside = file.parent / parent
-    base = beside.resolve() if parent.endswith(".toml") and beside.is_file() else _find(parent)
-    return _overlay(_read_document(base, depth + 1), document)
+    return beside.resolve() if parent.endswith(".toml") and beside.is_file() else _find(parent)
 
 
 def _overlay(base: dict[str, object], over: Mapping[str, object]) -> dict[str, object]:

@@ -104,11 +104,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Uart:
-    """The debug UART. `clock_hz` is its reference clock, None where boot code sets the divisor."""
+    """The debug UART. `clock_hz` is its reference clock, None where boot code sets the divisor.
+
+    `interrupt` is its number at the interrupt controller; only a UART that is the link needs it.
+    """
 
     kind: Literal["pl011"]
     base: Address | None = None
     clock_hz: Count | None = None
+    interrupt: Count | None = None
     baud: Count = 115200
 
 

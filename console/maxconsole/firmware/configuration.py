@@ -35,6 +35,8 @@ def board_config(board: Board, plan: Plan) -> str:
         ("BOARD_UART_BASE", _hex(need("uart.base", board.uart.base))),
         ("BOARD_UART_CLOCK_HZ", str(board.uart.clock_hz or 0)),
         ("BOARD_UART_BAUD", str(board.uart.baud)),
+        ("BOARD_UART_INTERRUPT", str(_uart_interrupt(board))),
+        ("BOARD_LINK_UART", str(int(board.link.transport == "uart"))),
         ("BOARD_GIC_DISTRIBUTOR", _hex(need("gic.distributor", board.gic.distributor))),
         ("BOARD_GIC_CPU_INTERFACE", _hex(need("gic.cpu_interface", board.gic.cpu_interface))),
         ("BOARD_TIMER_INTERRUPT", str(board.gic.timer_interrupt)),
@@ -59,6 +61,11 @@ def board_config(board: Board, plan: Plan) -> str:
         macros.append((f"BOARD_{name}_REGION_COUNT", str(len(ranges))))
     lines = [f"#define {name} {value}" for name, value in macros]
     return "\n".join((_HEADER, *lines, _FOOTER))
+
+
+def _uart_interrupt(board: Board) -> int:
+    """Only a UART that is the link has to wake the core; 0 elsewhere."""
+    return board.need("uart.interrupt", board.uart.interrupt) if board.link.transport == "uart" else 0
 
 
 def _refuse_unknown(board: Board) -> None:

@@ -2,8 +2,8 @@
 """What is where in a recording: an MCAP file (https://mcap.dev/spec) with the profile "maxconsole".
 
 Two channels hold the link's bytes, one message for every read and every write of the transport; a third has the words
-behind the prompts, which the link carries as tokens. `log_time` is the link's clock, moved so that it starts at the wall
-clock of the recording's start: it never goes back. `publish_time` is the wall clock itself. `sequence` counts the
+behind the prompts, which the link carries as tokens. `log_time` is the link's clock, moved so that it starts at the
+wall clock of the recording's start: it never goes back. `publish_time` is the wall clock itself. `sequence` counts the
 messages of a channel, so that a gap is a loss. Attachments before the first message say what was recorded; their CRCs
 are checked, as those of the chunks are.
 """
@@ -18,7 +18,7 @@ PROFILE: Final = "maxconsole"
 #: Counted up when an older console could no longer read the file.
 FORMAT: Final = 1
 
-#: Attachments: facts as JSON, the model's facts as JSON, the text of its tokens, and a folder of board profiles as TOML.
+#: Attachments: facts as JSON, the model's facts as JSON, the text of its tokens, a folder of board profiles as TOML.
 SESSION: Final = "session.json"
 MODEL: Final = "model.json"
 VOCABULARY: Final = "vocabulary.zst"

@@ -42,12 +42,19 @@ _HINTS: Final = {
 }
 
 
+def check_target(path: Path, *, force: bool = False) -> None:
+    """Raises the UserError that a Recorder would, where that can be known before there is anything to record."""
+    code = errno.EEXIST if path.exists() and not force else 0 if path.parent.is_dir() else errno.ENOENT
+    if code:
+        raise _explained("cannot record to", path, OSError(code, os.strerror(code)))
+
+
 class Recorder:
     """A recording in the making, as the link's Observer. `received`, `sent` and `asked` cost a few microseconds.
 
-    `received` may be called from one thread, `sent` and `asked` from another. Trouble with the file ends the recording and not
-    the session: it is kept in `failure` and handed to `on_failure`, in the recorder's thread, which must not close
-    it; what came before stays readable. Every flush that had anything to write costs some 300 bytes of memory.
+    `received` may be called from one thread, `sent` and `asked` from another. Trouble with the file ends the recording
+    and not the session: it is kept in `failure` and handed to `on_failure`, in the recorder's thread, which must not
+    close it; what came before stays readable. Every flush that had anything to write costs some 300 bytes of memory.
     """
 
     def __init__(
@@ -79,7 +86,7 @@ class Recorder:
         try:
             self._file, created = _create(path, force)
         except OSError as error:
-            raise self._error("cannot record to", error) from error
+            raise _explained("cannot record to", path, error) from error
         try:
             self._writer = _start(self._file, self.facts)
         except BaseException as error:
@@ -87,7 +94,7 @@ class Recorder:
             if created:
                 path.unlink(missing_ok=True)
             if isinstance(error, OSError):
-                raise self._error("cannot record to", error) from error
+                raise _explained("cannot record to", path, error) from error
             raise
         self._thread = threading.Thread(target=self._run, name="maxconsole-recorder", daemon=True)
         self._thread.start()
@@ -163,17 +170,18 @@ class Recorder:
             self._writer.flush()
 
     def _fail(self, error: Exception) -> None:
-        self.failure = self._error("recording has stopped:", error)
+        self.failure = _explained("recording has stopped:", self.path, error)
         self._backlog.clear()
         if self._on_failure is not None:
             self._on_failure(self.failure)
 
-    def _error(self, what: str, error: Exception) -> UserError:
-        code = error.errno if isinstance(error, OSError) else None
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
-        failure = UserError(f"{what} {self.path}: {reason}", hint=_HINTS.get(code or 0, ""))
-        failure.__cause__ = error
-        return failure
+
+def _explained(what: str, path: Path, error: Exception) -> UserError:
+    code = error.errno if isinstance(error, OSError) else None
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
+    failure = UserError(f"{what} {path}: {reason}", hint=_HINTS.get(code or 0, ""))
+    failure.__cause__ = error
+    return failure
 
 
 class _Side:

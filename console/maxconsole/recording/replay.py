@@ -15,7 +15,6 @@ from maxconsole.recording.playhead import Playhead
 from maxconsole.recording.reader import Recording
 from maxconsole.schema import wire
 
-
 Overhear = Callable[[Transfer], None]
 """Called with what went the other way, on the thread that reads, before the read that followed it."""
 
@@ -24,8 +23,8 @@ class ReplayTransport:
     """Gives out what the board sent, read by read, at the same pace, `speed` times faster, or at once with speed 0.
 
     After the last byte the board is silent, like one that has nothing to do. Any thread may pause, step and seek while
-    another reads. Time only goes forward here, because every figure is a sum over what came before: to go back, open
-    a new link over `restarted`.
+    another reads. `overhear` is to be set before the first read. Time only goes forward here, because every figure is a
+    sum over what came before: to go back, open a new link over `restarted`.
     """
 
     def __init__(
@@ -34,11 +33,10 @@ class ReplayTransport:
         *,
         speed: float = 1.0,
         paused: bool = False,
-        overhear: Overhear | None = None,
     ) -> None:
         """Raises UserError for a speed below 0. `recording` stays its owner's to close, after this."""
+        self.overhear: Overhear | None = None
         self._recording = recording
-        self._overhear = overhear
         self._changed = threading.Condition()
         self._head = Playhead(recording.duration_ns, speed, paused, time.monotonic())
         self._closed = False
@@ -64,8 +62,8 @@ class ReplayTransport:
                     continue
             if transfer.channel is Channel.FROM_BOARD:
                 return transfer.data
-            if self._overhear is not None:
-                self._overhear(transfer)
+            if self.overhear is not None:
+                self.overhear(transfer)
 
     def clock(self) -> int:
         """When the bytes of the last read were recorded, in ns after the start: a clock for the link."""
@@ -154,11 +152,10 @@ class ReplayTransport:
             self._head.move(self._hurry_to, time.monotonic())
             self._changed.notify_all()
 
-    def restarted(self, time_ns: int = 0, *, overhear: Overhear | None = None) -> ReplayTransport:
+    def restarted(self, time_ns: int = 0) -> ReplayTransport:
         """A new replay of the same recording at the same pace, that hurries to `time_ns` first."""
         with self._changed:
-            speed, paused = self._head.speed, self._head.paused
-        again = ReplayTransport(self._recording, speed=speed, paused=paused, overhear=overhear)
+            again = ReplayTransport(self._recording, speed=self._head.speed, paused=self._head.paused)
         again.seek(max(0, time_ns))
         return again
 

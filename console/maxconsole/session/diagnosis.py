@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from maxconsole.errors import BoardError
 from maxconsole.firmware.symbols import Location, Symbolizer
@@ -30,7 +31,21 @@ class Symbols:
         return Symbolizer(self._elf)
 
 
-def fault_error(fault: wire.Fault, symbols: Symbols) -> BoardError:
+class NoSymbols:
+    """For a board whose firmware is not at hand."""
+
+    def symbolize(self, address: int) -> Location:
+        """The bare address."""
+        return Location(address, "", 0, "", 0)
+
+
+class Symbolizes(Protocol):
+    """Whoever knows what is at an address."""
+
+    def symbolize(self, address: int) -> Location: ...
+
+
+def fault_error(fault: wire.Fault, symbols: Symbolizes) -> BoardError:
     """The firmware's own report of an exception or a panic, with function, file and line."""
     words = printable(fault.tail).strip()
     if fault.kind == wire.FaultKind.EXCEPTION:

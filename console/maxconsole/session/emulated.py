@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import struct
+import time
 
 from maxconsole.errors import BoardError
 from maxconsole.firmware.elf import RTT_SYMBOL, read_elf
 from maxconsole.link.rtt import RttTransport
+from maxconsole.link.serial import SerialTransport
 from maxconsole.link.transport import MemoryAccess, Transport
 from maxconsole.session.machine import Badge, Load, StoppedCore
 from maxconsole.session.progress import Progress
@@ -16,6 +18,9 @@ from maxconsole.virtual import Options, VirtualBoard
 _FRAMES_MAX = 16
 #: A frame record of the AArch64 procedure call standard: the caller's frame pointer, and the return address.
 _FRAME_RECORD = struct.Struct("<QQ")
+#: An emulator's terminal closes a moment before the emulator has ended.
+_END_PATIENCE = 1.0
+_END_PAUSE = 0.01
 
 
 class EmulatedMachine:
@@ -23,10 +28,18 @@ class EmulatedMachine:
 
     def __init__(self, load: Load, progress: Progress) -> None:
         """Starts the board. Raises what VirtualBoard.start raises."""
-        self._virtual = VirtualBoard(load.board, load.elf, images=load.extra, options=Options(timing=not load.fast))
-        self._rtt_block = read_elf(load.elf).address_of(RTT_SYMBOL)
+        self._baud = load.board.uart.baud
+        self._port: SerialTransport | None = None
+        self._uart = load.board.link.transport == "uart"
+        options = Options(timing=not load.fast, on_port=self._open_port if self._uart else None)
+        self._virtual = VirtualBoard(load.board, load.elf, images=load.extra, options=options)
+        self._elf = load.elf
         self._fast = load.fast
-        self._virtual.start(lambda done, total: progress("flash", done, total))
+        try:
+            self._virtual.start(lambda done, total: progress("flash", done, total))
+        except BaseException:
+            self._close_port()
+            raise
 
     @property
     def memory(self) -> MemoryAccess:
@@ -41,8 +54,14 @@ class EmulatedMachine:
         return Badge(modelled=True, model_version=self._virtual.device_page().model_version)
 
     def transport(self, timeout: float) -> Transport:
-        """The RTT rings in shared memory."""
-        return RttTransport.attach(self._virtual, self._rtt_block, timeout=timeout, check=self._virtual.check)
+        """The RTT rings in shared memory; or the UART, which can be had once."""
+        if self._uart:
+            port, self._port = self._port, None
+            if port is None:
+                raise BoardError("the board's UART is in use already")
+            return _WatchedPort(port, self._virtual)
+        block = read_elf(self._elf).address_of(RTT_SYMBOL)
+        return RttTransport.attach(self._virtual, block, timeout=timeout, check=self._virtual.check)
 
     def check(self) -> None:
         """Raises BoardError when the emulator has ended."""
@@ -60,12 +79,21 @@ class EmulatedMachine:
         return tuple(stopped)
 
     def uart_text(self) -> str:
-        """The last megabyte."""
+        """The last megabyte; nothing where the UART is the link."""
         return self._virtual.uart_text()
 
     def close(self) -> None:
         """Ends the emulator."""
+        self._close_port()
         self._virtual.close()
+
+    def _open_port(self, path: str) -> None:
+        self._port = SerialTransport(path, self._baud)
+
+    def _close_port(self) -> None:
+        if self._port is not None:
+            self._port.close()
+            self._port = None
 
     def _return_addresses(self, frame: int) -> tuple[int, ...]:
         """Walks the frame records up; a chain that leaves memory or does not ascend ends there."""
@@ -81,3 +109,37 @@ class EmulatedMachine:
                 break
             frame = caller
         return tuple(found)
+
+
+class _WatchedPort:
+    """The UART's terminal. When it fails because the emulator has ended, that is what is said."""
+
+    def __init__(self, port: SerialTransport, virtual: VirtualBoard) -> None:
+        self._port = port
+        self._virtual = virtual
+
+    def read(self, timeout: float, /) -> bytes:
+        """See Transport."""
+        try:
+            return self._port.read(timeout)
+        except BoardError:
+            self._blame()
+            raise
+
+    def write(self, data: bytes, /) -> None:
+        """See Transport."""
+        try:
+            self._port.write(data)
+        except BoardError:
+            self._blame()
+            raise
+
+    def close(self) -> None:
+        """See Transport."""
+        self._port.close()
+
+    def _blame(self) -> None:
+        end = time.monotonic() + _END_PATIENCE
+        while self._virtual.alive() and time.monotonic() < end:
+            time.sleep(_END_PAUSE)
+        self._virtual.check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request to the engine: sends the prompt, yields the text as it comes, and adds up what it cost."""
+"""One request to the engine: sends the prompt, yields the text as it comes, and has the board say what it cost."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from maxconsole.errors import BoardError
 from maxconsole.link.client import Link, Pending
 from maxconsole.link.frames import PAYLOAD_MAX
-from maxconsole.link.text import printable
 from maxconsole.models.tokenizer import Tokenizer
 from maxconsole.schema import wire
 from maxconsole.session.machine import Badge
 from maxconsole.session.progress import Progress
-from maxconsole.session.results import Answer, Wall, reason_words
+from maxconsole.session.results import Answer
 from maxconsole.session.sampling import Sampling
+from maxconsole.session.transcript import Transcript
 from maxconsole.telemetry.fold import Telemetry
-from maxconsole.telemetry.snapshot import Snapshot
 
 _TOKEN_BYTES = 4
 _PART_TOKENS = (PAYLOAD_MAX - wire.PromptPart.SIZE) // _TOKEN_BYTES
@@ -109,12 +108,6 @@ class Generation:
         self._request = request
         self._cancel = cancel
         self._progress = progress
-        self._tokens: list[int] = []
-        self._logprobs: list[float] = []
-        self._text: list[str] = []
-        self._start = 0.0
-        self._first_token: float | None = None
-        self._done: wire.Done | None = None
         self._answer: Answer | None = None
 
     @property
@@ -126,36 +119,33 @@ class Generation:
 
     def __iter__(self) -> Iterator[str]:
         """Pieces of text, control characters escaped. Raises RefusedError, BoardError."""
-        before = self._board.telemetry.snapshot()
-        send_prompt(self._board.link, self._request)
-        self._start = time.monotonic()
-        pending = self._board.link.send(self._request.generate())
+        board = self._board
+        before = board.telemetry.snapshot()
+        send_prompt(board.link, self._request)
+        command = self._request.generate()
+        pending = board.link.send(command)
+        transcript = Transcript(command, pending.sent_ns, before, board.tokenizer.stream())
         try:
-            yield from self._pieces(pending)
+            yield from self._pieces(pending, transcript)
         except BoardError:
             raise  # nothing runs any more that could be cancelled
         except BaseException:
-            abandon(self._board.link, self._request.number)
+            abandon(board.link, self._request.number)
             raise
-        self._answer = self._result(before, time.monotonic() - self._start)
+        for item in (wire.QueryItem.KV_STATE, wire.QueryItem.STATUS):
+            board.link.request(wire.Query(item=item), timeout=_QUERY_TIMEOUT)
+        board.ended(transcript.tokens)
+        self._answer = transcript.answer(board.telemetry.snapshot(), board.hello, board.badge)
 
-    def _pieces(self, pending: Pending) -> Iterator[str]:
-        stream = self._board.tokenizer.stream()
-        while self._done is None:
-            text = ""
+    def _pieces(self, pending: Pending, transcript: Transcript) -> Iterator[str]:
+        while not transcript.ended:
             match self._news(pending):
-                case wire.Token() as token:
-                    self._keep(token)
-                    text = stream.feed(token.token)
                 case wire.Progress() as progress:
                     words = f"{progress.done} of {progress.total} tokens"
                     self._progress("prefill", progress.done, progress.total, words)
-                case wire.Done() as done:
-                    self._done = done
-                    text = stream.finish()
-            if text:
-                self._text.append(printable(text, keep="\n\t"))
-                yield self._text[-1]
+                case wire.Token() | wire.Done() as message:
+                    if text := transcript.take(message, self._board.link.received_ns):
+                        yield text
 
     def _news(self, pending: Pending) -> wire.Token | wire.Progress | wire.Logits | wire.Done | None:
         """The next message about this request, or None after a moment.
@@ -176,36 +166,3 @@ class Generation:
         elif news.request == self._request.number:
             return news
         return None
-
-    def _keep(self, token: wire.Token) -> None:
-        if self._first_token is None:
-            self._first_token = time.monotonic() - self._start
-        self._tokens.append(token.token)
-        self._logprobs.append(token.logprob)
-
-    def _result(self, before: Snapshot, total: float) -> Answer:
-        link, hello, done = self._board.link, self._board.hello, self._done
-        assert done is not None
-        for item in (wire.QueryItem.KV_STATE, wire.QueryItem.STATUS):
-            link.request(wire.Query(item=item), timeout=_QUERY_TIMEOUT)
-        self._board.ended(self._tokens)
-        after = self._board.telemetry.snapshot()
-        return Answer(
-            text="".join(self._text),
-            tokens=tuple(self._tokens),
-            logprobs=tuple(self._logprobs),
-            reason=reason_words(done.reason),
-            prompt_tokens=self._request.keep + len(self._request.prompt),
-            cached_tokens=self._request.keep,
-            prefill_cycles=done.prefill_cycles,
-            decode_cycles=done.decode_cycles,
-            counter_hz=hello.counter_hz,
-            counter_events=hello.counter_events,
-            badge=self._board.badge,
-            sampling=self._request.sampling,
-            wall=Wall(self._first_token, total),
-            kernels=after.kernels - before.kernels,
-            kv=after.kv,
-            dropped_events=after.dropped_events - before.dropped_events,
-            lost_frames=after.link.lost_frames - before.link.lost_frames,
-        )

@@ -6,8 +6,12 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
 
 from maxconsole.errors import UserError
+from maxconsole.schema import wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,25 @@ class Sampling:
         if self.seed is not None:
             _check("seed", self.seed, 0, 2**64 - 1)
 
+    @classmethod
+    def of(cls, command: wire.Generate) -> Self:
+        """What a command says. Fractions travel in 32 bits: the shortest decimals that mean those."""
+        return cls(
+            temperature=_shortest(command.temperature),
+            top_k=command.top_k,
+            top_p=_shortest(command.top_p),
+            repeat_penalty=_shortest(command.repeat_penalty),
+            repeat_window=command.repeat_window,
+            seed=command.seed,
+        )
+
     def seeded(self) -> Sampling:
         """The same with a seed, drawn if there is none, so that the request can be repeated."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(63))
+
+
+def _shortest(value: float) -> float:
+    return float(np.format_float_scientific(np.float32(value), unique=True))
 
 
 def _check(name: str, value: float, low: float, high: float, *, exclusive: bool = False) -> None:

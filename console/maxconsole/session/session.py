@@ -6,14 +6,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from maxconsole.boards import load_board
 from maxconsole.errors import UserError
 from maxconsole.link.client import Link
+from maxconsole.models.pieces import TokenPieces
+from maxconsole.recording import Recorder, check_target
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
+from maxconsole.session.about import About, about, facts_of
 from maxconsole.session.flash import check_method, flash
 from maxconsole.session.generation import Board, Generation, Request
 from maxconsole.session.hello import check_hello, wait_for_hello
@@ -48,8 +53,12 @@ class Session:
     """
 
     def __init__(self, prepared: Prepared, machine: Machine) -> None:
-        """Takes over a board that was just flashed. Raises BoardError when it does not say the right HELLO."""
+        """Takes over a board that was just flashed.
+
+        Raises BoardError when it does not say the right HELLO, UserError for a recording that cannot be made.
+        """
         self.prepared = prepared
+        self.facts = facts_of(prepared, machine.badge)
         self._machine = machine
         self._telemetry = Telemetry()
         self._symbols = diagnosis.Symbols(prepared.firmware.elf)
@@ -57,7 +66,10 @@ class Session:
         self._requests = 0
         self._cached: tuple[int, ...] = ()  # tokens that the board holds keys and values of
         self._quiet = _Quiet()
-        self._link = Link(machine.transport(_ATTACH_TIMEOUT), self._telemetry, capture=prepared.setup.capture)
+        self._recorder: Recorder | None = None
+        if prepared.setup.record is not None:
+            self._recorder = self._recorder_for(prepared.setup.record, overwrite=prepared.setup.overwrite)
+        self._link = Link(machine.transport(_ATTACH_TIMEOUT), self._telemetry, observer=self._recorder)
         try:
             self.hello = wait_for_hello(self._link, machine, self._telemetry, self._symbols, timeout=_HELLO_TIMEOUT)
             check_hello(self.hello, prepared, self._telemetry)
@@ -73,6 +85,8 @@ class Session:
         Raises UserError and its kinds: see prepare, flash, and BoardError for a board that does not come up.
         """
         check_method(load_board(setup.board))
+        if setup.record is not None:
+            check_target(setup.record, force=setup.overwrite)
         return cls.start(prepare(setup, progress), progress)
 
     @classmethod
@@ -96,6 +110,16 @@ class Session:
         return self._machine.badge
 
     @property
+    def about(self) -> About:
+        """What runs where."""
+        return about(self.hello, self.facts)
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What is being recorded to."""
+        return self._recorder
+
+    @property
     def link(self) -> Link:
         """For commands of one's own, while no request runs."""
         return self._link
@@ -112,11 +136,12 @@ class Session:
         progress: Progress = silent,
         *,
         stops: bool = True,
+        words: str = "",
     ) -> Generation:
         """Lets the model continue `prompt`, the whole of it: what the board has cached of it is not sent again.
 
-        Iterating over the result runs the request. Without `stops` only `max_new` ends it. Raises UserError for a
-        prompt that the board cannot take.
+        Iterating over the result runs the request. Without `stops` only `max_new` ends it. `words` are what the user
+        said, for a recording. Raises UserError for a prompt that the board cannot take.
         """
         if not prompt:
             raise UserError("the prompt is empty")
@@ -133,6 +158,8 @@ class Session:
             sampling=sampling.seeded(),
             stop=self._stop_tokens() if stops else _NEVER,
         )
+        if self._recorder is not None and words:
+            self._recorder.asked(words)
         return Generation(self._board(prompt), request, self._cancel, progress)
 
     def logits(self, prompt: Sequence[int]) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
@@ -160,12 +187,37 @@ class Session:
         self._cached = ()
         self._link.request(wire.MessageType.RESET_KV)
 
+    def record(self, path: Path, *, overwrite: bool = False) -> Recorder:
+        """Records everything from now on, also in the middle of an answer, beginning with how the board stands.
+
+        Raises UserError for a file that cannot be made, and while another recording runs.
+        """
+        if self._recorder is not None:
+            raise UserError(f"{self._recorder.path} is being recorded", hint="end that recording first")
+        self._recorder = self._link.observer = self._recorder_for(path, overwrite=overwrite)
+        for item in wire.QueryItem:
+            self._link.send(wire.Query(item=item))
+        return self._recorder
+
+    def end_recording(self) -> None:
+        """The file is complete afterwards. Harmless without one; raises UserError when the disk did not take it all."""
+        recorder, self._recorder = self._recorder, None
+        self._link.observer = None
+        if recorder is not None:
+            recorder.close()
+
     def close(self) -> None:
-        """Ends the link and the board, and removes everything of theirs. Closing twice is harmless."""
+        """Ends the link, the board and a recording, and removes everything of theirs. Closing twice is harmless.
+
+        Raises UserError when the disk did not take all of the recording.
+        """
         try:
             self._link.close()
         finally:
-            self._machine.close()
+            try:
+                self._machine.close()
+            finally:
+                self.end_recording()
 
     def __enter__(self) -> Self:
         return self
@@ -174,6 +226,10 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _recorder_for(self, path: Path, *, overwrite: bool) -> Recorder:
+        vocabulary = TokenPieces.of(self.prepared.model.tokenizer)
+        return Recorder(path, replace(self.facts, vocabulary=vocabulary), force=overwrite)
 
     def _stop_tokens(self) -> tuple[int, ...]:
         return self.prepared.model.tokenizer.vocabulary.special.stop

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from maxconsole.boards import DEFAULT_BOARD, Board, Plan, load_board, plan
 from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
@@ -17,14 +18,20 @@ from maxconsole.session.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the user asked for. `model` None is the demo model; `fast` runs a virtual board without its timing."""
+    """What the user asked for. `model` None is the demo model; `fast` runs a virtual board without its timing.
+
+    `link` None is what the board's profile says. `record` names a file for everything that the link carries, from the
+    first byte on; an existing one is only replaced with `overwrite`.
+    """
 
     board: str = DEFAULT_BOARD
     model: str | None = None
     context: int = DEFAULT_CONTEXT
     batch: int = DEFAULT_BATCH
     fast: bool = False
-    capture: Path | None = None  # of the raw bytes that the board sends
+    link: Literal["rtt", "uart"] | None = None
+    record: Path | None = None
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ def prepare(setup: Setup, progress: Progress = silent) -> Prepared:
     Raises UserError, DoesNotFit before anything slow is started, ToolMissing, CompileError.
     """
     board = load_board(setup.board)
+    if setup.link is not None:
+        board = replace(board, link=replace(board.link, transport=setup.link))
     model = open_model(setup.model)
     planned = plan(board, model.facts, setup.context, setup.batch)
     image = model.image(lambda done, total: progress("pack", done, total))

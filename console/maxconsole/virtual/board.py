@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import socket
+import sys
 import threading
 import time
 import weakref
@@ -16,14 +16,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from maxconsole.boards import Board, MemoryRange
+from maxconsole.boards import Board
 from maxconsole.errors import BoardError, UserError
-from maxconsole.firmware.elf import FirmwareElf, read_elf
+from maxconsole.firmware.elf import read_elf
 from maxconsole.probes.gdb import GdbClient
 from maxconsole.schema.device_page import DEVICE_PAGE_MAGIC, DEVICE_PAGE_VERSION, DevicePage
 from maxconsole.virtual import termination
+from maxconsole.virtual.command import SOCKETS, emulator_command
 from maxconsole.virtual.compiler import build_plugin
-from maxconsole.virtual.plugin import CORES_MAX, ModelReport, plugin_arguments, plugin_option, read_report
+from maxconsole.virtual.loading import Image, Progress, load
+from maxconsole.virtual.plugin import CORES_MAX, ModelReport, read_report
 from maxconsole.virtual.process import EmulatorProcess
 from maxconsole.virtual.qemu import Qemu, find_qemu
 from maxconsole.virtual.qmp import QmpClient
@@ -31,16 +33,8 @@ from maxconsole.virtual.ram import GuestRam
 from maxconsole.virtual.runs import RunFolder
 from maxconsole.virtual.uart import Uart
 
-Progress = Callable[[int, int], None]
-"""Called with bytes copied and bytes in all."""
-
-Image = tuple[int, bytes | memoryview]
-"""Physical address and content."""
-
-_SOCKETS = ("gdb", "qmp", "uart")
 _START_SECONDS = 20.0
 _QUIT_SECONDS = 2.0
-_COPY_BYTES = 8 << 20  # between two calls of Progress: a few milliseconds
 
 _live: weakref.WeakSet[VirtualBoard] = weakref.WeakSet()
 
@@ -51,14 +45,16 @@ class Options:
 
     `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `verify` has the plug-in
     check every address that it derives, several times slower. `on_uart` gets what the UART sends, on a thread of its
-    own; `on_exit` is called on another when QEMU ends without being asked to. `ram_folder` puts guest RAM into a
-    file system instead of anonymous memory.
+    own; or `on_port` the path of a pseudo terminal that is the UART, to be opened before it returns: no instruction has
+    run yet, and what is sent while nobody has it open is lost. `on_exit` is called on another thread when QEMU ends
+    without being asked to. `ram_folder` puts guest RAM into a file system instead of anonymous memory.
     """
 
     cores: int = 1
     timing: bool = True
     verify: bool = False
     on_uart: Callable[[bytes], None] | None = None
+    on_port: Callable[[str], None] | None = None
     on_exit: Callable[[], None] | None = None
     ram_folder: Path | None = None
 
@@ -106,6 +102,8 @@ class VirtualBoard:
     def start(self, progress: Progress | None = None) -> None:
         """Loads the board and lets it run. Not for a board that was started before: see reset()."""
         with self._lock:
+            if sys.platform != "linux":
+                raise UserError("virtual boards need Linux", hint="run this in a Linux virtual machine or container")
             if self._ram is not None:
                 raise BoardError("the virtual board is running already")
             qemu = find_qemu(self._machine.cpu)
@@ -123,19 +121,32 @@ class VirtualBoard:
 
     def _launch(self, qemu: Qemu, plugin: Path | None, progress: Progress | None) -> None:
         firmware = read_elf(self._elf)
-        self._load(firmware, progress)
-        for name in _SOCKETS:  # a process that was killed leaves them behind
+        load(self._memory, firmware, self._images, self.board.name, progress)
+        for name in SOCKETS:  # a process that was killed leaves them behind
             (self._run_folder.path / name).unlink(missing_ok=True)
-        command = self._command(qemu, plugin, firmware)
         folder, ram = self._run_folder, self._memory
+        command = emulator_command(
+            self.board,
+            qemu,
+            plugin,
+            firmware,
+            ram_path=ram.path_in_child,
+            folder=folder.path,
+            cores=self.options.cores,
+            verify=self.options.verify,
+            uart_terminal=self.options.on_port is not None,
+        )
         self._process = EmulatorProcess(
             command, log=folder.path / "qemu.log", descriptors=[ram.descriptor], on_exit=self.options.on_exit
         )
         folder.note_process(self._process.pid)
         try:
             # The reader has to be there before the first byte is: QEMU drops what nobody is connected for.
-            self._uart = Uart(self._connect("uart"), self.options.on_uart)
+            if self.options.on_port is None:
+                self._uart = Uart(self._connect("uart"), self.options.on_uart)
             self._qmp = QmpClient(self._connect("qmp"))
+            if self.options.on_port is not None:
+                self.options.on_port(self._qmp.terminal("uart"))
             if plugin is not None:
                 self._check_plugin()
             self._qmp.execute("cont")
@@ -143,53 +154,6 @@ class VirtualBoard:
             if self._process.wait(0.2):
                 raise self._process.failure() from error
             raise
-
-    def _load(self, firmware: FirmwareElf, progress: Progress | None) -> None:
-        """Copies segments and images into RAM that holds zeros."""
-        ram = self._memory
-        parts: list[Image] = [(segment.address, segment.data) for segment in firmware.segments]
-        parts += self._images
-        used = [section.range for section in firmware.sections]  # pools too, which no segment fills
-        used += [MemoryRange(address, memoryview(data).nbytes) for address, data in self._images]
-        for part in used:
-            if not MemoryRange(ram.base, ram.size).contains(part):
-                raise UserError(
-                    f"{self._elf.name} is linked for {part.base:#x}..{part.end:#x}, not for {self.board.name}",
-                    hint="build it for this board",
-                )
-        ram.make_room(_union(used))
-        total = sum(memoryview(data).nbytes for _, data in parts)
-        done = 0
-        for address, data in parts:
-            source = memoryview(data).cast("B")
-            for at in range(0, source.nbytes, _COPY_BYTES):
-                piece = source[at : at + _COPY_BYTES]
-                ram.write(address + at, piece)
-                done += piece.nbytes
-                if progress:
-                    progress(done, total)
-
-    def _command(self, qemu: Qemu, plugin: Path | None, firmware: FirmwareElf) -> list[str]:
-        ram, folder, machine = self._memory, self._run_folder.path, self._machine
-        sockets = {name: f"unix:{str(folder / name).replace(',', ',,')},server=on,wait=off" for name in ("gdb", "qmp")}
-        uart = f"socket,id=uart,path={str(folder / 'uart').replace(',', ',,')},server=on,wait=off"
-        command = [str(qemu.path), "-nodefaults", "-no-user-config", "-display", "none", "-S"]
-        command += ["-M", f"{machine.machine},memory-backend=ram", "-cpu", machine.cpu, "-smp", str(self.options.cores)]
-        command += ["-m", f"{machine.ram_bytes >> 20}M", "-object"]
-        command += [f"memory-backend-file,id=ram,size={machine.ram_bytes},mem-path={ram.path_in_child},share=on"]
-        command += ["-device", f"loader,addr={firmware.entry:#x},cpu-num=0"]
-        command += ["-chardev", uart, "-serial", "chardev:uart", "-qmp", sockets["qmp"], "-gdb", sockets["gdb"]]
-        if plugin is not None:
-            arguments = plugin_arguments(
-                self.board,
-                ram_path=ram.path_in_child,
-                report=folder / "report",
-                parent=os.getpid(),
-                uncached=_uncached(firmware),
-                verify=self.options.verify,
-            )
-            command += ["-plugin", plugin_option(plugin, arguments)]
-        return command
 
     def _connect(self, name: str) -> socket.socket:
         """The socket `name` of a QEMU that is just starting."""
@@ -302,14 +266,14 @@ class VirtualBoard:
         return DevicePage.unpack(self._memory.view(self._machine.device_page, DevicePage.SIZE))
 
     def uart_text(self) -> str:
-        """The last megabyte that the UART sent since the last start. Not safe to print as it is."""
+        """The last megabyte that the UART sent since the last start; "" with `on_port`. Not safe to print as it is."""
         uart = self._uart
         return "" if uart is None else uart.text().decode("utf-8", "replace")
 
     def write_uart(self, data: bytes) -> None:
         """Sends to the board's UART."""
         if self._uart is None:
-            raise BoardError("the virtual board is not running")
+            raise BoardError("the virtual board is not running, or its UART is a terminal that others have open")
         self._uart.write(data)
 
     def model_report(self) -> ModelReport:
@@ -381,27 +345,6 @@ class VirtualBoard:
         if self._process is None:
             raise BoardError("the virtual board is not running")
         return self._process
-
-
-def _union(ranges: Sequence[MemoryRange]) -> list[MemoryRange]:
-    """Disjoint ranges that cover the same memory, ascending."""
-    merged: list[MemoryRange] = []
-    for part in sorted(ranges, key=lambda part: part.base):
-        if merged and part.base <= merged[-1].end:
-            last = merged.pop()
-            part = MemoryRange(last.base, max(last.end, part.end) - last.base)  # noqa: PLW2901
-        if part.size_bytes:
-            merged.append(part)
-    return merged
-
-
-def _uncached(firmware: FirmwareElf) -> tuple[MemoryRange, ...]:
-    """Memory that the firmware maps non-cacheable: its RTT rings."""
-    names = ("__rtt_start", "__rtt_end")
-    if any(name not in firmware.symbols or not firmware.symbols[name].defined for name in names):
-        return ()
-    start, end = (firmware.address_of(name) for name in names)
-    return (MemoryRange(start, end - start, "RTT"),)
 
 
 @atexit.register

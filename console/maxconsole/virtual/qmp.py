@@ -50,6 +50,17 @@ class QmpClient:
         except OSError as error:
             raise BoardError(f"QEMU did not answer {command}: {error}") from error
 
+    def terminal(self, label: str) -> str:
+        """The path of the pseudo terminal behind the character device `label`."""
+        devices = self.execute("query-chardev")
+        if isinstance(devices, list):
+            for device in devices:
+                if isinstance(device, dict) and device.get("label") == label:
+                    kind, _, path = str(device.get("filename")).partition(":")
+                    if kind == "pty" and path:
+                        return path
+        raise BoardError(f"QEMU does not say where the terminal of {label} is")
+
     def _receive(self, deadline: float) -> dict[str, object]:
         """The next message, an event perhaps."""
         while b"\n" not in self._pending:

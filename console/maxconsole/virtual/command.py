@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The emulator's command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from maxconsole.boards import Board, MemoryRange
+from maxconsole.errors import UserError
+from maxconsole.firmware.elf import FirmwareElf
+from maxconsole.virtual.plugin import plugin_arguments, plugin_option
+from maxconsole.virtual.qemu import Qemu
+
+SOCKETS = ("gdb", "qmp", "uart")
+"""Names of the sockets in the run folder."""
+
+
+def emulator_command(
+    board: Board,
+    qemu: Qemu,
+    plugin: Path | None,
+    firmware: FirmwareElf,
+    *,
+    ram_path: str,
+    folder: Path,
+    cores: int,
+    verify: bool,
+    uart_terminal: bool = False,
+) -> list[str]:
+    """Starts `board` halted, with the file `ram_path` as RAM, and sockets in `folder`. No plug-in, no timing.
+
+    With `uart_terminal` the UART is a new pseudo terminal and no socket.
+
+    Raises ProfileError for facts that the profile leaves unknown, UserError for a board that is not virtual.
+    """
+    machine = board.virtual
+    if machine is None:
+        raise UserError(f"{board.name} is not a virtual board")
+    gdb, qmp, uart = (_escaped(str(folder / name)) for name in SOCKETS)
+    command = [str(qemu.path), "-nodefaults", "-no-user-config", "-display", "none", "-S"]
+    command += ["-M", f"{machine.machine},memory-backend=ram", "-cpu", machine.cpu, "-smp", str(cores)]
+    command += ["-m", f"{machine.ram_bytes >> 20}M", "-object"]
+    command += [f"memory-backend-file,id=ram,size={machine.ram_bytes},mem-path={_escaped(ram_path)},share=on"]
+    command += ["-device", f"loader,addr={firmware.entry:#x},cpu-num=0"]
+    chardev = "pty,id=uart" if uart_terminal else f"socket,id=uart,path={uart},server=on,wait=off"
+    command += ["-chardev", chardev, "-serial", "chardev:uart"]
+    command += ["-qmp", f"unix:{qmp},server=on,wait=off", "-gdb", f"unix:{gdb},server=on,wait=off"]
+    if plugin is not None:
+        arguments = plugin_arguments(
+            board,
+            ram_path=ram_path,
+            report=folder / "report",
+            parent=os.getpid(),
+            uncached=_uncached(firmware),
+            verify=verify,
+        )
+        command += ["-plugin", plugin_option(plugin, arguments)]
+    return command
+
+
+def _escaped(value: str) -> str:
+    return value.replace(",", ",,")
+
+
+def _uncached(firmware: FirmwareElf) -> tuple[MemoryRange, ...]:
+    """Memory that the firmware maps non-cacheable: its RTT rings."""
+    names = ("__rtt_start", "__rtt_end")
+    if any(name not in firmware.symbols or not firmware.symbols[name].defined for name in names):
+        return ()
+    start, end = (firmware.address_of(name) for name in names)
+    return (MemoryRange(start, end - start, "RTT"),)
