@@ -7,13 +7,12 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
-from maxconsole.errors import BoardError, UserError
+from maxconsole.errors import BoardError
 from maxconsole.link.client import Link, RefusedError
-from maxconsole.link.frames import Counters, Decoder, Frame, Text, encode_frame
+from maxconsole.link.frames import Counters, Decoder, Frame, Text, Unfinished, encode_frame
 from maxconsole.link.messages import News
 from maxconsole.schema import wire
 
@@ -59,11 +58,13 @@ class Record:
     def __init__(self) -> None:
         self.news: list[News] = []
         self.chunks = 0
+        self.counters = Counters()
         self.arrived = threading.Event()
 
     def accept(self, news: Sequence[News], counters: Counters, /) -> None:
         self.news += news
         self.chunks += 1
+        self.counters = counters
         self.arrived.set()
 
 
@@ -157,8 +158,27 @@ def test_malformed_and_unknown_frames_are_counted_and_left_out(link: Link, other
 
 def test_text_without_a_line_end_appears_after_a_while(link: Link, other_end: Wire, sink: Record) -> None:
     other_end.incoming.put(b"login: ")
+    end = time.monotonic() + 5
+    while not sink.news and time.monotonic() < end:
+        time.sleep(0.01)
+    assert sink.news == [Unfinished(b"login: ")]
+    other_end.incoming.put(b"root\nmore")
+    while len(sink.news) < 3 and time.monotonic() < end:
+        time.sleep(0.01)
+    link.close()
+    assert sink.news[1:] == [Text(b"login: root\n"), Unfinished(b"more"), Text(b"more")]
+
+
+def test_the_sink_hears_of_every_chunk_also_of_one_that_completes_nothing(
+    link: Link, other_end: Wire, sink: Record
+) -> None:
+    frame = encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack())
+    other_end.incoming.put(frame[:9])
     assert sink.arrived.wait(5)
-    assert sink.news == [Text(b"login: ")]
+    assert (sink.news, sink.counters.bytes) == ([], 9)
+    other_end.incoming.put(frame[9:])
+    assert link.receive(5) == TOKEN
+    assert (sink.chunks, sink.counters.bytes) == (2, len(frame))
 
 
 def test_a_transport_that_fails_wakes_and_fails_everyone(link: Link, other_end: Wire) -> None:
@@ -187,26 +207,56 @@ def test_an_error_in_the_sink_is_not_swallowed(other_end: Wire) -> None:
     link.close()
 
 
-def test_the_capture_file_has_every_byte(other_end: Wire, sink: Record, tmp_path: Path) -> None:
-    path = tmp_path / "capture.bin"
-    link = Link(other_end, sink, capture=path)
-    stream = b"\xff\x00garbage" + encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack())
-    other_end.incoming.put(stream)
+class Watch:
+    """An observer that keeps everything."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, bytes, int]] = []
+
+    def received(self, data: bytes, at_ns: int, /) -> None:
+        self.seen.append(("received", data, at_ns))
+
+    def sent(self, data: bytes, at_ns: int, /) -> None:
+        self.seen.append(("sent", data, at_ns))
+
+
+def test_an_observer_sees_every_byte_in_order_with_the_times_that_the_link_tells(other_end: Wire, sink: Record) -> None:
+    other_end.answer = reply()
+    watch = Watch()
+    link = Link(other_end, sink, observer=watch)
+    garbage = b"\xff\x00garbage"
+    other_end.incoming.put(garbage)
+    other_end.incoming.put(encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack()))
     assert link.receive(5) == TOKEN
+    token_ns = link.received_ns
+    pending = link.send(wire.Ping(nonce=5))
+    assert pending.wait(5)
+    link.observer = None
+    link.request(wire.Ping(nonce=6))
     link.close()
+    kinds, data, times = zip(*watch.seen, strict=True)
+    assert kinds == ("received", "received", "sent", "received")
+    assert data[0] == garbage
+    assert data[2] == bytes(other_end.sent[: len(data[2])])
+    assert list(times) == sorted(times)
+    assert times[1:3] == (token_ns, pending.sent_ns)
+
+
+def test_times_are_those_of_the_clock(other_end: Wire, sink: Record) -> None:
+    link = Link(other_end, sink, clock=lambda: 77)
+    other_end.incoming.put(encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack()))
+    assert link.receive(5) == TOKEN
+    assert link.received_ns == link.send(wire.Ping(nonce=0)).sent_ns == 77
     link.close()
-    assert path.read_bytes() == stream
-    assert other_end.closed
 
 
-def test_a_capture_that_cannot_be_written_is_a_plain_error(other_end: Wire, sink: Record, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot write the capture"):
-        Link(other_end, sink, capture=tmp_path / "missing" / "capture.bin")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this host")
-def test_a_full_disk_is_reported(other_end: Wire, sink: Record) -> None:
-    link = Link(other_end, sink, capture=Path("/dev/full"))
-    other_end.incoming.put(bytes(1 << 20))
-    with pytest.raises(UserError, match="No space left"):
-        link.receive(5)
+def test_a_hello_that_was_asked_for_is_no_sign_of_a_restart(link: Link, other_end: Wire, sink: Record) -> None:
+    hello = encode_frame(wire.MessageType.HELLO, 0, bytes(wire.Hello.SIZE))
+    other_end.answer = reply()
+    link.send(wire.Query(item=wire.QueryItem.HELLO))
+    other_end.incoming.put(hello)
+    other_end.incoming.put(encode_frame(wire.MessageType.TOKEN, 0, TOKEN.pack()))
+    assert link.receive(5) == TOKEN
+    other_end.incoming.put(hello)
+    assert isinstance(link.receive(5), wire.Hello)
+    assert sum(isinstance(one, wire.Hello) for one in sink.news) == 2

@@ -79,7 +79,6 @@ def test_one_byte_at_a_time_decodes_the_same(stream: bytes) -> None:
 def test_garbage_never_raises_and_the_next_frame_is_found(garbage: bytes, frame: Frame) -> None:
     decoder = Decoder()
     decoder.feed(garbage)
-    decoder.flush()
     items = decoder.feed(encode_frame(frame.type, frame.seq, frame.payload, frame.core))
     assert items[-1] == frame
 
@@ -108,16 +107,22 @@ def test_a_whole_line_is_not_held_back() -> None:
     decoder = Decoder()
     assert decoder.feed(b"hel") == []
     assert decoder.feed("lo, 世界\nnext".encode()) == [Text("hello, 世界\n".encode())]
-    assert decoder.flush() == [Text(b"next")]
-    assert decoder.flush() == []
+    assert decoder.unfinished == b"next"
+    assert decoder.feed(b" one") == []
+    assert decoder.finish() == [Text(b"next one")]
+    assert decoder.finish() == []
 
 
-def test_a_flush_leaves_half_a_frame_alone() -> None:
-    frame = encode_frame(3, 7, bytes(100))
+@pytest.mark.parametrize("core", range(4))
+@pytest.mark.parametrize("payload", [bytes(100), b"all of this is text"])
+def test_half_a_frame_is_no_text(payload: bytes, core: int) -> None:
+    frame = encode_frame(3, 7, payload, core)
     decoder = Decoder()
-    assert decoder.feed(frame[:40]) == []
-    assert decoder.flush() == []
-    assert decoder.feed(frame[40:]) == [Frame(3, 0, 7, bytes(100))]
+    assert decoder.feed(frame[:-4]) == []
+    assert decoder.unfinished == b""
+    assert decoder.feed(frame[-4:]) == [Frame(3, core, 7, payload)]
+    decoder.feed(frame[:-4])
+    assert decoder.finish() == []
 
 
 def test_a_stream_without_zeros_does_not_pile_up() -> None:

@@ -9,22 +9,24 @@ from types import SimpleNamespace
 
 import pytest
 
-from maxconsole.recording import Direction, Facts, Recorder, Recording, Transfer, recorder
+from maxconsole.models.pieces import TokenPieces
+from maxconsole.recording import Channel, Facts, Recorder, Recording, Transfer, recorder
 
 WALL_NS = 1_700_000_000_000_000_000
 FACTS = Facts(
     board="rpi5-virtual",
     board_profiles={"rpi5-virtual.toml": 'extends = "rpi5"\n', "rpi5.toml": "[cpu]\ncores = 4\n"},
     model={"family": "llama", "layers": 30},
+    vocabulary=TokenPieces((b"", b"a", b" bc", b"\xff"), space_prefix=False),
     build_id="00" * 20,
     link="rtt",
     modelled=True,
     timing_model=3,
 )
-RECEIVED, SENT = Direction.FROM_BOARD, Direction.TO_BOARD
+RECEIVED, SENT, ASKED = Channel.FROM_BOARD, Channel.TO_BOARD, Channel.ASKED
 
-#: Direction, time in ns after the start, data.
-Event = tuple[Direction, int, bytes]
+#: Channel, time in ns after the start, data.
+Event = tuple[Channel, int, bytes]
 
 
 class Clock:
@@ -47,9 +49,12 @@ def record(path: Path, events: Sequence[Event], monkeypatch: pytest.MonkeyPatch,
         patch.setattr(recorder, "time", SimpleNamespace(monotonic_ns=clock.monotonic_ns, time_ns=clock.time_ns))
         patch.setattr(recorder, "FLUSH_PERIOD", 3600.0)
         making = Recorder(path, FACTS)
-        for direction, ns, data in events:
+        for channel, ns, data in events:
             clock.ns = ns
-            (making.received if direction is RECEIVED else making.sent)(data)
+            if channel is ASKED:
+                making.asked(data.decode())
+            else:
+                (making.received if channel is RECEIVED else making.sent)(data, clock.monotonic_ns())
             if chunks:
                 making._drain()
         making.close()
@@ -61,4 +66,4 @@ def contents(path: Path) -> list[Event]:
 
 
 def event_of(transfer: Transfer) -> Event:
-    return transfer.direction, transfer.time_ns, transfer.data
+    return transfer.channel, transfer.time_ns, transfer.data

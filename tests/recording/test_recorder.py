@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 from mcap.reader import make_reader
-from recording_files import FACTS, RECEIVED, SENT, WALL_NS, contents, record
+from recording_files import ASKED, FACTS, RECEIVED, SENT, WALL_NS, contents, record
 
 from maxconsole import __version__
 from maxconsole.errors import UserError
-from maxconsole.recording import Recorder, Recording, Tap, recorder
+from maxconsole.recording import Recorder, Recording, check_target, recorder
 
 
 def test_everything_comes_back_in_order_with_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,15 +43,17 @@ def test_times_never_go_back_although_two_threads_race(tmp_path: Path, monkeypat
 
 def test_other_mcap_readers_understand_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.mcap"
-    record(path, [(SENT, 1, b"x"), (RECEIVED, 2, b"y")], monkeypatch)
+    record(path, [(ASKED, 0, "why ä?".encode()), (SENT, 1, b"x"), (RECEIVED, 2, b"y")], monkeypatch)
     with path.open("rb") as file:
         reader = make_reader(file, validate_crcs=True)
         assert [(channel.topic, message.data) for _, channel, message in reader.iter_messages()] == [
+            ("session/asked", "why ä?".encode()),
             ("raw/to_board", b"x"),
             ("raw/from_board", b"y"),
         ]
         names = [attachment.name for attachment in reader.iter_attachments()]
-        assert names == ["session.json", "model.json", "boards/rpi5-virtual.toml", "boards/rpi5.toml"]
+        boards = ["boards/rpi5-virtual.toml", "boards/rpi5.toml"]
+        assert names == [*boards, "vocabulary.zst", "model.json", "session.json"]
 
 
 def test_a_session_without_a_byte_is_a_recording_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +67,7 @@ def test_a_session_without_a_byte_is_a_recording_too(tmp_path: Path, monkeypatch
 
 def test_what_trickles_in_is_on_disk_within_half_a_second(tmp_path: Path) -> None:
     making = Recorder(tmp_path / "a.mcap", FACTS)
-    making.received(b"login: ")
+    making.received(b"login: ", time.monotonic_ns())
     deadline = time.monotonic() + 0.5
     while not (seen := contents(making.path)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -80,7 +82,7 @@ from maxconsole.recording import Facts, Recorder
 making = Recorder(Path(sys.argv[1]), Facts(board="b"))
 print("ready", flush=True)
 while True:
-    making.received(time.monotonic_ns().to_bytes(8, "little") + bytes(100))
+    making.received(time.monotonic_ns().to_bytes(8, "little") + bytes(100), time.monotonic_ns())
     time.sleep(0.002)
 """
 
@@ -108,17 +110,21 @@ def test_killing_the_console_loses_at_most_half_a_second(tmp_path: Path, life: f
 def test_an_existing_file_is_kept_unless_forced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.mcap"
     path.write_bytes(b"thesis")
-    with pytest.raises(UserError, match="exists") as caught:
-        Recorder(path, FACTS)
-    assert "--force" in caught.value.hint
+    for attempt in (lambda: Recorder(path, FACTS), lambda: check_target(path)):
+        with pytest.raises(UserError, match="exists") as caught:
+            attempt()
+        assert "--force" in caught.value.hint
     assert path.read_bytes() == b"thesis"
+    check_target(path, force=True)
     Recorder(path, FACTS, force=True).close()
     assert contents(path) == []
+    with pytest.raises(UserError, match="No such file"):
+        check_target(tmp_path / "missing" / "a.mcap")
 
 
 def test_a_file_that_is_being_recorded_cannot_be_taken_by_force(tmp_path: Path) -> None:
     first = Recorder(tmp_path / "a.mcap", FACTS)
-    first.received(b"kept")
+    first.received(b"kept", time.monotonic_ns())
     with pytest.raises(UserError, match="cannot record to") as caught:
         Recorder(first.path, FACTS, force=True)
     assert "another console" in caught.value.hint
@@ -159,12 +165,12 @@ def test_a_disk_that_fills_up_ends_the_recording_and_not_the_session(tmp_path: P
         failed.set()
 
     making = Recorder(tmp_path / "a.mcap", FACTS, on_failure=on_failure)
-    making.received(b"early")
+    making.received(b"early", time.monotonic_ns())
     time.sleep(recorder.FLUSH_PERIOD * 1.5)
-    making.received(os.urandom(2 * file_size_limit))
+    making.received(os.urandom(2 * file_size_limit), time.monotonic_ns())
     assert failed.wait(5)
-    making.received(b"late")
-    making.sent(b"late")
+    making.received(b"late", time.monotonic_ns())
+    making.sent(b"late", time.monotonic_ns())
     with pytest.raises(UserError, match=r"recording has stopped: .*: File too large") as caught:
         making.close()
     assert caught.value is failures[0]
@@ -185,9 +191,9 @@ def test_a_disk_that_is_too_slow_costs_whole_transfers_which_are_counted(
     monkeypatch.setattr(recorder, "FLUSH_PERIOD", 3600.0)
     making = Recorder(tmp_path / "a.mcap", FACTS)
     for number in range(30):
-        making.received(bytes([number]) * 100)
+        making.received(bytes([number]) * 100, time.monotonic_ns())
     making._drain()
-    making.received(b"again")
+    making.received(b"again", time.monotonic_ns())
     making.close()
     kept = [data for _, _, data in contents(making.path)]
     assert kept == [bytes([number]) * 100 for number in range(11)] + [b"again"]
@@ -199,38 +205,9 @@ def test_a_disk_that_is_too_slow_costs_whole_transfers_which_are_counted(
 
 def test_closing_twice_and_taking_bytes_afterwards_is_harmless(tmp_path: Path) -> None:
     making = Recorder(tmp_path / "a.mcap", FACTS)
-    making.received(b"in time")
+    making.received(b"in time", time.monotonic_ns())
     assert making.recorded_bytes == 7
     making.close()
     making.close()
-    making.received(b"too late")
+    making.received(b"too late", time.monotonic_ns())
     assert [data for _, _, data in contents(making.path)] == [b"in time"]
-
-
-class Wire:
-    def __init__(self) -> None:
-        self.closed = False
-
-    def read(self, timeout: float, /) -> bytes:
-        return b"from" if timeout else b""
-
-    def write(self, data: bytes, /) -> None: ...
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def test_a_tap_records_from_when_a_recorder_comes_until_it_goes(tmp_path: Path) -> None:
-    wire = Wire()
-    tap = Tap(wire)
-    tap.read(1)
-    making = tap.recorder = Recorder(tmp_path / "a.mcap", FACTS)
-    tap.write(b"to")
-    assert tap.read(1) == b"from"
-    assert tap.read(0) == b""
-    tap.recorder = None
-    tap.write(b"more")
-    making.close()
-    tap.close()
-    assert wire.closed
-    assert [(direction, data) for direction, _, data in contents(making.path)] == [(SENT, b"to"), (RECEIVED, b"from")]

@@ -48,7 +48,7 @@ def open_both_ways(path: Path) -> None:
 def test_a_gigabyte_opens_within_a_second(tmp_path: Path) -> None:
     making = Recorder(tmp_path / "a.mcap", FACTS)
     while making.recorded_bytes < GIGABYTE:
-        making.received(os.urandom(READ_BYTES))
+        making.received(os.urandom(READ_BYTES), time.monotonic_ns())
         while making.recorded_bytes - making._written > recorder.BACKLOG_MAX // 2:
             time.sleep(0.01)
     making.close()
@@ -61,7 +61,7 @@ def test_a_day_of_flushes_opens_within_a_second(tmp_path: Path, monkeypatch: pyt
     making = Recorder(tmp_path / "a.mcap", FACTS)
     data = os.urandom(READ_BYTES)
     for _ in range(DAY_CHUNKS):
-        making.received(data)
+        making.received(data, time.monotonic_ns())
         making._drain()
     making.close()
     open_both_ways(making.path)

@@ -10,16 +10,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from recording_files import FACTS, RECEIVED, SENT, Event, record
+from recording_files import ASKED, FACTS, RECEIVED, SENT, Event, event_of, record
 
 from maxconsole.errors import BoardError, UserError
 from maxconsole.link.client import Link
 from maxconsole.link.frames import Decoder, encode_frame
 from maxconsole.link.messages import interpret
 from maxconsole.link.transport import Transport
-from maxconsole.recording import Recorder, Recording, ReplayTransport, Tap
+from maxconsole.recording import Recorder, Recording, ReplayTransport
 from maxconsole.schema import wire
 from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import Snapshot
@@ -91,6 +91,20 @@ def test_paused_it_gives_one_read_for_each_step(recording: Recording) -> None:
     transport.resume()
     assert not transport.paused
     assert [transport.read(5) for _ in range(2)] == [b"c", b"d"]
+
+
+def test_what_was_sent_and_said_is_overheard_before_the_read_that_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [(ASKED, 0, b"why?"), *EVENTS, (SENT, 190 * MS, b"last")]
+    record(tmp_path / "a.mcap", events, monkeypatch)
+    with Recording.open(tmp_path / "a.mcap") as recording:
+        transport, seen = ReplayTransport(recording, speed=0), []
+        transport.overhear = lambda transfer: seen.append(event_of(transfer))
+        while not transport.at_end:
+            if data := transport.read(0.01):
+                seen.append((RECEIVED, transport.clock(), data))
+    assert seen == events
 
 
 def test_pausing_and_stepping_in_mid_run_holds_the_position(recording: Recording) -> None:
@@ -207,8 +221,7 @@ def chunked_streams(draw: st.DrawFn) -> list[bytes]:
 def fold(chunks: Sequence[bytes]) -> Snapshot:
     decoder, telemetry = Decoder(), Telemetry()
     for chunk in chunks:
-        if items := decoder.feed(chunk):
-            telemetry.accept(interpret(items, decoder.counters), decoder.counters)
+        telemetry.accept(interpret(decoder.feed(chunk), decoder.counters), decoder.counters)
     return telemetry.snapshot()
 
 
@@ -220,8 +233,8 @@ def test_any_stream_in_any_chunks_ends_in_the_same_snapshot(
     path = tmp_path_factory.mktemp("replay") / "a.mcap"
     making = Recorder(path, FACTS)
     for chunk in chunks:
-        making.received(chunk)
-        making.sent(b"between")
+        making.received(chunk, time.monotonic_ns())
+        making.sent(b"between", time.monotonic_ns())
     making.close()
     with Recording.open(path) as recording:
         replayed = everything(ReplayTransport(recording, speed=0))
@@ -248,6 +261,28 @@ class Board:
     def close(self) -> None: ...
 
 
+def final(chunks: Sequence[bytes]) -> Snapshot:
+    """What a link that reads these chunks has in the end."""
+    board, telemetry = Board(chunks), Telemetry()
+    link = Link(board, telemetry)
+    assert board.done.wait(10)
+    link.close()
+    return telemetry.snapshot()
+
+
+@given(stream=st.lists(PIECES, max_size=12).map(b"".join), cuts=st.lists(st.integers(0, 3000), max_size=10))
+@example(stream=b"\0long " + b"x" * 9000 + b"\r\n" + b"y" * 4097, cuts=[1, 1030, 4102, 4103, 8200, 9006, 9007])
+@example(stream=b"half a line", cuts=[4])
+@example(stream=encode_frame(wire.MessageType.LOG, 0, bytes(4) + b"text in a frame that is cut off")[:-7], cuts=[9])
+@settings(max_examples=60, deadline=None)
+def test_the_final_snapshot_is_the_same_for_every_way_to_cut_a_stream(stream: bytes, cuts: list[int]) -> None:
+    edges = sorted({0, len(stream), *(min(cut, len(stream)) for cut in cuts)})
+    whole = final([stream])
+    assert final([stream[start:end] for start, end in pairwise(edges)]) == whole
+    assert final([bytes([byte]) for byte in stream]) == whole
+    assert whole.link.bytes == len(stream)
+
+
 def test_a_link_over_a_replay_ends_in_the_snapshot_of_the_link_that_was_recorded(tmp_path: Path) -> None:
     events = b"".join(
         encode_frame(
@@ -263,7 +298,7 @@ def test_a_link_over_a_replay_ends_in_the_snapshot_of_the_link_that_was_recorded
     stream = b"boot\r\n" + events[:20_000] + b"\xff\xfe lost" + events[20_100:] + b"halted\n"
     board = Board([stream[at : at + 701] for at in range(0, len(stream), 701)])
     live, making = Telemetry(), Recorder(tmp_path / "a.mcap", FACTS)
-    link = Link(Tap(board, making), live)
+    link = Link(board, live, observer=making)
     assert board.done.wait(10)
     link.close()
     making.close()

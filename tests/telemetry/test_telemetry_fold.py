@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxconsole.link import messages
-from maxconsole.link.frames import Counters, Decoder, Frame, Text, encode_frame
+from maxconsole.link.frames import Counters, Decoder, Frame, Text, Unfinished, encode_frame
 from maxconsole.link.messages import FromBoard, News
 from maxconsole.schema import wire
 from maxconsole.telemetry.fold import Telemetry
@@ -120,8 +120,19 @@ def test_log_messages_and_text_become_lines_that_are_safe_to_print() -> None:
 def test_the_log_is_bounded_and_counts_on() -> None:
     snapshot = folded(*[log(2, str(n).encode()) for n in range(5000)], Text(b"x" * 100_000))
     assert len(snapshot.log) == 2000
-    assert snapshot.log_lines == 5001
-    assert snapshot.log[-2].text == "4999"
+    assert snapshot.log_lines == 5000 + 24
+    assert snapshot.log[-25].text == "4999"
+    assert snapshot.log[-1].text == "x" * 4096
+    assert snapshot.unfinished_line == "x" * (100_000 - 24 * 4096)
+
+
+def test_a_line_that_has_not_ended_shows_while_the_link_is_silent() -> None:
+    telemetry = Telemetry()
+    telemetry.accept([Text(b"log"), Unfinished(b"in:\x07 ")], Counters())
+    assert telemetry.snapshot().unfinished_line == "login:\\x07 "
+    telemetry.accept([Text(b"in: root\n")], Counters())
+    assert telemetry.snapshot().unfinished_line == ""
+    assert telemetry.snapshot().log == (LogLine(None, "login: root"),)
 
 
 def test_the_snapshot_is_json() -> None:

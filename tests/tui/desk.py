@@ -11,7 +11,17 @@ from synthetic import SyntheticBoard
 
 from maxconsole.errors import BoardError, UserError
 from maxconsole.telemetry.snapshot import Snapshot
-from maxconsole.tui.seam import BoardCard, Choice, Generating, Identity, ModelCard, Player, Progress, Recording, Reply
+from maxconsole.tui.seam import (
+    BoardCard,
+    Choice,
+    Generating,
+    Identity,
+    ModelCard,
+    Player,
+    Progress,
+    RecordingCard,
+    Reply,
+)
 
 _ANSWER = (
     "A key-value cache keeps what attention needs of every earlier token, so that a new token costs one step and not a "
@@ -35,6 +45,7 @@ class DeskSession:
         self._cancel = threading.Event()
         self._reply: Reply | None = None
         self.player: Player | None = None
+        self.recorded_to = ""
         self.steps: list[Snapshot] = []  # what was reported after each step
 
     @property
@@ -82,8 +93,16 @@ class DeskSession:
         progress("verify", 1, 1)
         return "weights 97 MB"
 
-    def record(self) -> Recording:
-        raise UserError("this board is not recorded", hint="it is made up")
+    @property
+    def recording(self) -> str:
+        return self.recorded_to
+
+    def record(self) -> str:
+        self.recorded_to = "made-up.mcap"
+        return self.recorded_to
+
+    def end_recording(self) -> None:
+        self.recorded_to = ""
 
     def close(self) -> None:
         self.closed += 1
@@ -123,6 +142,12 @@ class Desk:
     def check(self, choice: Choice, generating: Generating) -> None:
         if choice.context < 64:
             raise UserError(f"a context of {choice.context} tokens is not possible", hint="choose 64 to 8192")
+
+    def recordings(self) -> Sequence[RecordingCard]:
+        return []
+
+    def replay(self, path: str) -> DeskSession:
+        raise UserError(f"there is no recording {path}")
 
     def open(self, choice: Choice, progress: Progress) -> DeskSession:
         progress("pack", 97, 97)

@@ -136,6 +136,13 @@ def test_the_link_s_rate_is_a_mean_over_two_seconds(board: SyntheticBoard) -> No
     assert meter.add(_with_bytes(snapshot, 1000), 9.0).link_bytes_per_s == 0
 
 
+def test_a_replay_that_goes_back_begins_its_rates_anew(board: SyntheticBoard) -> None:
+    meter, snapshot = RateMeter(), board.snapshot()
+    meter.add(_with_bytes(snapshot, 5000), 0.0)
+    assert meter.add(_with_bytes(snapshot, 100), 1.0).link_bytes_per_s is None
+    assert meter.add(_with_bytes(snapshot, 200), 2.0).link_bytes_per_s == 100
+
+
 def _with_bytes(snapshot: Snapshot, count: int) -> Snapshot:
     return replace(snapshot, link=replace(snapshot.link, bytes=count))
 

@@ -218,3 +218,17 @@ def test_starting_again_releases_the_board_first() -> None:
 
     drive(desk, steps)
     assert [session.closed for session in desk.sessions] == [1, 1]
+
+
+def test_a_recording_is_started_and_ended_with_one_key() -> None:
+    desk = Desk()
+
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await start(app, pilot)
+        await pilot.press("f8")
+        await wait_for(pilot, lambda: "● REC" in screen_text(app))
+        await pilot.press("f8")
+        await wait_for(pilot, lambda: "maxconsole replay made-up.mcap" in notices(app))
+        assert "● REC" not in screen_text(app)
+
+    drive(desk, steps)

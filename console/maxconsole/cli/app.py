@@ -23,6 +23,8 @@ VERBS: Final = {
     "build": "Build the firmware.",
     "flash": "Put firmware and weights into a board and verify them.",
     "ask": "Ask the model on a board, and see what each kernel cost.",
+    "record": "Ask, and keep everything that the link carries in a file.",
+    "replay": "Play a recorded session, without a board.",
     "checkasm": "Compare every kernel with its reference on the board.",
     "bench": "Measure accuracy and speed of the firmware as it ships.",
     "doctor": "Check that everything needed is there and works.",

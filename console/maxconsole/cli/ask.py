@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from maxconsole.boards import DEFAULT_BOARD
 from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.cli import options
 from maxconsole.cli.asking import Asking
-from maxconsole.cli.figures import answer_lines
+from maxconsole.cli.figures import answer_lines, document
 from maxconsole.cli.progress import reporter
 from maxconsole.cli.prompts import prompt_text
 from maxconsole.cli.shell import EXIT_INTERRUPTED, print_json, print_lines
@@ -55,9 +55,12 @@ def ask(
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     fast: options.Fast = False,
-    capture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the raw bytes that the board sends.", show_default=False)
+    link: options.Link = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep everything that the link carries, for `replay`.", show_default=False),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Record over an existing file.")] = False,
     telemetry: Annotated[
         bool, typer.Option("--telemetry/--no-telemetry", help="Figures for each kernel after the answer.")
     ] = True,
@@ -72,7 +75,16 @@ def ask(
         else Sampling(temperature=temperature, top_k=top_k, top_p=top_p, repeat_penalty=repeat_penalty, seed=seed)
     )
     text = prompt_text(prompt, file, chat=chat)
-    setup = Setup(board=board, model=model, context=context, batch=batch, fast=fast, capture=capture)
+    setup = Setup(
+        board=board,
+        model=model,
+        context=context,
+        batch=batch,
+        fast=fast,
+        link=options.transport(link),
+        record=record,
+        overwrite=force,
+    )
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         asking = Asking(session, sampling, max_tokens, progress, stream=not as_json)
         if not telemetry:
@@ -80,33 +92,20 @@ def ask(
         if chat:
             asking.converse(session.prepared.model.conversation(system), text, figures=telemetry)
             return
-        answer = asking.once(_tokens(session, text, system, raw=raw))
+        assert text is not None
+        answer = asking.once(_tokens(session, text, system, raw=raw), text)
         if as_json:
-            print_json({"setup": _setup(session), "answer": answer.to_json()})
+            print_json(document(session.about, [answer]))
         elif telemetry:
             print_lines(["", *answer_lines(answer, session.hello)])
     if asking.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-def _tokens(session: Session, text: str | None, system: str | None, *, raw: bool) -> tuple[int, ...]:
+def _tokens(session: Session, text: str, system: str | None, *, raw: bool) -> tuple[int, ...]:
     model = session.prepared.model
-    assert text is not None
     if raw:
         if system is not None:
             raise UserError("a raw prompt has no system message", hint="leave out --raw or --system")
         return model.raw(text).prompt
     return model.conversation(system).ask(text).prompt
-
-
-def _setup(session: Session) -> dict[str, Any]:
-    prepared = session.prepared
-    return {
-        "board": prepared.board.name,
-        "model": prepared.model.name,
-        "model_file": str(prepared.model.file.path),
-        "context": prepared.plan.context,
-        "batch": prepared.plan.batch,
-        "build_id": prepared.firmware.build_id,
-        "cores": session.hello.cores,
-    }

@@ -14,6 +14,26 @@ from maxconsole.session.sampling import Sampling
 from maxconsole.session.session import Session
 
 
+class AnswerText:
+    """An answer on stdout, piece by piece."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
+        self._ended = True
+
+    def add(self, piece: str) -> None:
+        """Shows a piece at once."""
+        if not self._silent:
+            print(piece, end="", flush=True)
+            self._ended = piece.endswith("\n")
+
+    def end(self) -> None:
+        """Ends the last line, if the answer has not."""
+        if not self._ended:
+            print(flush=True)
+        self._ended = True
+
+
 class Asking:
     """Runs requests one after the other and shows them."""
 
@@ -25,28 +45,24 @@ class Asking:
         self._sampling = sampling
         self._max_tokens = max_tokens
         self._progress = progress
-        self._stream = stream
+        self._text = AnswerText(silent=not stream)
 
-    def once(self, prompt: tuple[int, ...]) -> Answer:
-        """One request, its text streamed to stdout."""
-        generation = self._session.ask(prompt, self._sampling, self._max_tokens, self._progress)
-        ended = True
+    def once(self, prompt: tuple[int, ...], words: str) -> Answer:
+        """One request, its text streamed to stdout; `words` are what it was made of."""
+        generation = self._session.ask(prompt, self._sampling, self._max_tokens, self._progress, words=words)
         with cancelling(self._session.cancel) as interrupts:
             for piece in generation:
                 self._progress.clear()
-                if self._stream:
-                    print(piece, end="", flush=True)
-                    ended = piece.endswith("\n")
+                self._text.add(piece)
         self._progress.clear()
-        if self._stream and not ended:
-            print(flush=True)
+        self._text.end()
         self.interrupted = interrupts.happened
         return generation.answer
 
     def converse(self, conversation: Conversation, first: str | None, *, figures: bool) -> None:
         """Turn after turn, until the input ends. Figures go to stderr, so that stdout is the conversation."""
         for text in turns(first):
-            answer = self.once(conversation.ask(text).prompt)
+            answer = self.once(conversation.ask(text).prompt, text)
             conversation.answered(answer.tokens)
             if figures:
                 for line in summary_lines(answer, self._session.hello):

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,12 +15,15 @@ from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.cli import doctor, options, plan
 from maxconsole.cli.asking import Asking
 from maxconsole.cli.figures import answer_lines
+from maxconsole.cli.playing import Playing
 from maxconsole.cli.progress import Reporter, reporter
+from maxconsole.cli.replay import speed_of
 from maxconsole.cli.shell import EXIT_INTERRUPTED, print_json, print_lines, say
 from maxconsole.cli.style import duration, emphasized
 from maxconsole.errors import ToolMissing
 from maxconsole.models import demo as demo_model
 from maxconsole.session.checkup import checkup
+from maxconsole.session.replay import ReplaySession, list_recordings
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
@@ -30,9 +34,12 @@ app = options.verb()
 #: The second needs the first: its answer shows that the board still has the conversation.
 QUESTIONS = ("What is the capital of Japan?", "What can I see there?")
 _MAX_TOKENS = 32
+_SPEED = "4"  # a virtual board thinks for longer than one cares to watch
 
 
-@app.command(epilog="Examples: maxconsole demo; maxconsole demo --fast; maxconsole demo --board rpi5-virtual --json")
+@app.command(
+    epilog="Examples: maxconsole demo; maxconsole demo --fast; maxconsole demo --replay; maxconsole demo --json"
+)
 def demo(
     *,
     model: options.Model = None,
@@ -43,10 +50,19 @@ def demo(
         int, typer.Option("--max-tokens", "-n", min=1, help="Length limit of an answer.")
     ] = _MAX_TOKENS,
     fast: options.Fast = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Play the shipped recordings instead: no emulator, no compiler, no model.")
+    ] = False,
+    speed: Annotated[str, typer.Option(metavar="N|max", help="With --replay: so many times faster.")] = _SPEED,
     as_json: options.Json = False,
 ) -> None:
     """Check the set-up, plan, build, flash, and ask two questions; nothing is left running."""
     show = _Show(silent=as_json)
+    if replay:
+        recordings = [_play(show, name, speed_of(speed)) for name in list_recordings()]
+        if as_json:
+            print_json({"recordings": recordings})
+        return
     show.heading("1. What is needed")
     findings = checkup()
     show.lines(doctor.lines(findings))
@@ -91,6 +107,17 @@ class _Show:
             sys.stdout.flush()
 
 
+def _play(show: _Show, name: str, speed: float) -> dict[str, Any]:
+    """A shipped recording, played to its end; what it has shown, as JSON."""
+    with ReplaySession.open(name, speed=speed) as session:
+        facts = session.facts
+        when = time.strftime("%Y-%m-%d", time.gmtime(facts.started_ns / 1e9))
+        show.heading(f"{name}: {facts.model.get('file', 'no model')} on {facts.board}, recorded on {when}")
+        playing = Playing(session, stream=not show.silent)
+        playing.run()
+        return {"name": name, **playing.document()}
+
+
 def _describe(show: _Show, prepared: Prepared) -> None:
     show.heading("2. What goes where")
     show.lines(plan.lines(prepared.plan))
@@ -107,7 +134,7 @@ def _converse(show: _Show, session: Session, progress: Reporter, max_tokens: int
     answers: list[Answer] = []
     for number, question in enumerate(QUESTIONS, 5):
         show.heading(f"{number}. {question}")
-        answers.append(asking.once(conversation.ask(question).prompt))
+        answers.append(asking.once(conversation.ask(question).prompt, question))
         conversation.answered(answers[-1].tokens)
         show.lines(["", *answer_lines(answers[-1], session.hello)])
         if asking.interrupted:

@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an answer cost, as text: a line for each kernel, the KV ring, the rates and where the figures come from."""
+"""What an answer cost: a line for each kernel, the KV ring, the rates and where the figures come from; or JSON."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 from maxconsole.boards.ranges import show_bytes
 from maxconsole.cli.style import count, fixed, percent, quantity, table
 from maxconsole.schema import wire
+from maxconsole.session.about import About
 from maxconsole.session.results import Answer
 from maxconsole.telemetry.report import KernelRow
 
 _HEADER = ("phase", "kernel", "count", "cycles", "share %", "IPC", "L1D refill %", "L2 refill %", "instr/MAC")
+
+
+def document(about: About, answers: Sequence[Answer]) -> dict[str, Any]:
+    """A single answer, or the answers of a conversation, as JSON."""
+    if len(answers) == 1:
+        return {"setup": asdict(about), "answer": answers[0].to_json()}
+    return {"setup": asdict(about), "answers": [answer.to_json() for answer in answers]}
 
 
 def answer_lines(answer: Answer, hello: wire.Hello) -> list[str]:

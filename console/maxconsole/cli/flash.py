@@ -27,13 +27,14 @@ def flash(
     board: options.Board = DEFAULT_BOARD,
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
+    link: options.Link = None,
     as_json: options.Json = False,
 ) -> None:
     """Build, put firmware and weights into a board, start it, and let it confirm by checksum what it holds.
 
     A virtual board ends with this command; ask flashes its own.
     """
-    setup = Setup(board=board, model=model, context=context, batch=batch, fast=True)
+    setup = Setup(board=board, model=model, context=context, batch=batch, fast=True, link=options.transport(link))
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         regions = verify(session.link, session.prepared, progress)
         hello, pools = session.hello, session.snapshot().pools

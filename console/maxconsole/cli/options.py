@@ -3,9 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from enum import StrEnum
+from typing import Annotated, Literal, TypeAlias
 
 import typer
+
+
+class Carrier(StrEnum):
+    """What carries the link, by the names that users know."""
+
+    RTT = "rtt"
+    SERIAL = "serial"
+
 
 Board: TypeAlias = Annotated[
     str,
@@ -36,7 +45,20 @@ Fast: TypeAlias = Annotated[
     bool,
     typer.Option("--fast", help="Virtual boards: without the timing model. Faster, but nothing is counted."),
 ]
+Link: TypeAlias = Annotated[
+    Carrier | None,
+    typer.Option(
+        "--link",
+        help="RTT rings in memory, or the UART, without single events; the board's profile decides.",
+        show_default=False,
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+
+
+def transport(link: Carrier | None) -> Literal["rtt", "uart"] | None:
+    """The same as profiles name it."""
+    return None if link is None else "uart" if link is Carrier.SERIAL else "rtt"
 
 
 def verb() -> typer.Typer:

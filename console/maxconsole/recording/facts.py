@@ -40,16 +40,13 @@ class Facts:
     schema_hash: int = wire.SCHEMA_HASH  # of the messages that the console understood
 
     def attachments(self) -> dict[str, tuple[str, bytes]]:
-        """Media type and content by name."""
-        session = {name: getattr(self, name) for name in _SESSION_TYPES}
-        files = {
-            SESSION: ("application/json", _dump({"format": FORMAT, **session})),
-            MODEL: ("application/json", _dump(self.model)),
-        }
+        """Media type and content by name. The last one is never missing: where it is there, all of them are."""
+        files = {BOARDS + name: ("application/toml", text.encode()) for name, text in self.board_profiles.items()}
         if self.vocabulary is not None:
             files[VOCABULARY] = ("application/zstd", self.vocabulary.pack())
-        for name, text in self.board_profiles.items():
-            files[BOARDS + name] = ("application/toml", text.encode())
+        files[MODEL] = ("application/json", _dump(self.model))
+        session = {name: getattr(self, name) for name in _SESSION_TYPES}
+        files[SESSION] = ("application/json", _dump({"format": FORMAT, **session}))
         return files
 
 

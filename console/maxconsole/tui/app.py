@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import ClassVar
 
 from textual import events
@@ -30,7 +31,7 @@ class ConsoleApp(App[None]):
     """`theme` None takes what the environment asks for; `once_shown` is called when the first screen stands."""
 
     TITLE = "maxconsole"
-    CSS_PATH = "console.tcss"
+    CSS_PATH = Path(__file__).with_name("console.tcss")
     COMMANDS = {ActionCommands}  # noqa: RUF012  Textual declares it so
     COMMAND_PALETTE_BINDING = "ctrl+p"
     #: With priority, because a dialog's bindings would otherwise hide it.

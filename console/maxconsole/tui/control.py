@@ -18,7 +18,7 @@ from maxconsole.errors import BoardError, UserError
 from maxconsole.tui.chat import Chat, Turn
 from maxconsole.tui.drawing.units import grouped, lasted, token_rate
 from maxconsole.tui.job import Job, Outcome
-from maxconsole.tui.seam import Choice, Generating, ModelCard, Player, Recording, Reply, Session, Workbench
+from maxconsole.tui.seam import Choice, End, Generating, ModelCard, Piece, Player, Question, Reply, Session, Workbench
 from maxconsole.tui.state import State
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ class Control:
         self.chat = Chat()
         self.starting: Job | None = None  # the job that opens a board; kept to be looked at after it has ended
         self.session: Session | None = None
-        self.recording: Recording | None = None
         self._model_name = ""
         self._releasing: Job | None = None
         self._answering: Job | None = None
@@ -70,6 +69,7 @@ class Control:
         self._stream: _Stream | None = None
         self._stopping = False
         self._failed = False
+        self._overheard: Turn | None = None  # the answer that grows in a replay
         self._told: deque[Notice] = deque()
 
     @property
@@ -103,25 +103,34 @@ class Control:
         self.choice = replace(self.choice, model=card.path)
         self._model_name = card.name
 
+    @property
+    def recording(self) -> str:
+        """The file that is being written; "" while none is."""
+        if self.session is not None:
+            try:
+                return self.session.recording
+            except UserError as error:  # the recording has ended; the board goes on
+                self.tell(error)
+        return ""
+
     def record(self) -> None:
         """Begins a recording."""
         if self.session is not None:
             try:
-                self.recording = self.session.record()
+                self.session.record()
             except UserError as error:
                 self.tell(error)
 
-    def end_recording(self) -> str | None:
+    def end_recording(self) -> str:
         """Ends it and says where it is."""
-        recording, self.recording = self.recording, None
-        if recording is None:
-            return None
-        try:
-            recording.close()
-        except UserError as error:
-            self.tell(error)
-            return None
-        return recording.path
+        path = self.recording
+        if self.session is not None and path:
+            try:
+                self.session.end_recording()
+            except UserError as error:
+                self.tell(error)
+                return ""
+        return path
 
     @property
     def prefill(self) -> tuple[int, int] | None:
@@ -131,8 +140,19 @@ class Control:
         return self._stream.prefill
 
     def adopt(self, session: Session) -> None:
-        """Shows a session that is open already: a recording."""
+        """Shows a recording."""
+        self.release()
+        self.chat.clear()
         self.session = session
+
+    def seek(self, seconds: float) -> None:
+        """Moves a replay to a moment of its recording."""
+        player = self.player
+        if player is not None:
+            if seconds < player.playback().at:  # all of it is said again
+                self.chat.clear()
+                self._overheard = None
+            self._guarded(lambda: player.move(seconds))
 
     def start(self, choice: Choice) -> None:
         """Releases the board at hand and brings up the one of `choice`."""
@@ -154,7 +174,6 @@ class Control:
         """Lets go of the board."""
         session, self.session = self.session, None
         if session is not None:
-            self.end_recording()
             self.starting = None
 
             def work(_job: Job) -> None:
@@ -209,6 +228,7 @@ class Control:
     def tick(self) -> None:
         """Takes what the jobs have brought since the last time."""
         self._take_text()
+        self._overhear()
         session = self.session
         if session is not None and self._stream is None and not self._on_errand():
             self._guarded(session.check)
@@ -233,7 +253,6 @@ class Control:
             self._answering.join(_PATIENCE)
         session, self.session = self.session, None
         if session is not None:
-            self.end_recording()
             session.close()
         for job in (self._answering, self._errand, self._releasing):
             if job is not None:
@@ -242,6 +261,17 @@ class Control:
     def tell(self, error: UserError) -> None:
         """Puts an error among the notices."""
         self._told.append(Notice(error.what, error.hint))
+
+    def _overhear(self) -> None:
+        """What is said in a replay."""
+        player = self.player
+        for event in () if player is None else player.heard():
+            if isinstance(event, Question):
+                self._overheard = self.chat.ask(event.words)
+            elif self._overheard is not None and isinstance(event, Piece):
+                self._overheard.add(event.text)
+            elif self._overheard is not None and isinstance(event, End):
+                self._overheard.close(_words(event.reply) if event.reply else event.why)
 
     def _on_errand(self) -> bool:
         """Whether an errand still runs; says so where one has failed."""

@@ -34,6 +34,13 @@ def guide(control: Control) -> list[Line]:
     return lines
 
 
+def prompt_hint(control: Control) -> str:
+    """What an empty prompt says."""
+    if control.session is None:
+        return "" if control.state is State.STARTING else "Enter starts the board"
+    return "ask, then Enter" if control.session.identity.can_ask else "a recording: F9 holds it, F5 starts a board"
+
+
 def _row(label: str, value: str, action: str, words: str) -> Line:
     return line(Span(f"  {label:<10}", Ink.DIM), f"{value:<34}", *_keys(action), Span(words, Ink.DIM))
 

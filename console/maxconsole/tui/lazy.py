@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from maxconsole.tui.seam import BoardCard, Choice, Generating, ModelCard, Progress, Session
+from maxconsole.tui.seam import BoardCard, Choice, Generating, ModelCard, Progress, RecordingCard, Session
 
 if TYPE_CHECKING:
     from maxconsole.tui.workbench import RealWorkbench
@@ -44,3 +44,9 @@ class LazyWorkbench:
 
     def open(self, choice: Choice, progress: Progress) -> Session:
         return self._real.open(choice, progress)
+
+    def recordings(self) -> Sequence[RecordingCard]:
+        return self._real.recordings()
+
+    def replay(self, path: str) -> Session:
+        return self._real.replay(path)

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maxconsole.errors import BoardError, UserError
@@ -17,7 +20,7 @@ from maxconsole.session.session import Session as BoardSession
 from maxconsole.session.verify import verify
 from maxconsole.tui.badges import badge_words
 from maxconsole.tui.claim import Claim
-from maxconsole.tui.seam import Generating, Identity, Player, Progress, Recording, Reply
+from maxconsole.tui.seam import Generating, Identity, Player, Progress, Reply
 
 if TYPE_CHECKING:
     from maxconsole.models.chat import Conversation
@@ -68,7 +71,9 @@ class LiveSession:
         conversation = self._talk(generating.system)
         try:
             turn = conversation.ask(question)
-            generation = self._session.ask(turn.prompt, sampling_of(generating), generating.max_new, progress)
+            generation = self._session.ask(
+                turn.prompt, sampling_of(generating), generating.max_new, progress, words=question
+            )
             yield from generation
         except RefusedError as error:  # the board is well, and did not want this
             raise UserError(error.what, hint=error.hint) from error
@@ -78,20 +83,9 @@ class LiveSession:
 
     @property
     def reply(self) -> Reply:
-        answer = self._answer
-        if answer is None:
+        if self._answer is None:
             raise RuntimeError("nothing has been asked")
-        timed = self._session.badge.timed
-        return Reply(
-            reason=answer.reason,
-            tokens=len(answer.tokens),
-            prompt_tokens=answer.prompt_tokens,
-            cached_tokens=answer.cached_tokens,
-            wall_s=answer.wall.total,
-            prefill_rate=answer.prefill_rate if timed else None,
-            decode_rate=answer.decode_rate if timed else None,
-            wall_decode_rate=answer.wall_decode_rate,
-        )
+        return reply_of(self._answer)
 
     def cancel(self) -> None:
         self._session.cancel()
@@ -107,8 +101,23 @@ class LiveSession:
         regions = verify(self._session.link, self._session.prepared, progress)
         return ", ".join(f"{one.name} {one.size_bytes} bytes, CRC {one.crc32:08x}" for one in regions)
 
-    def record(self) -> Recording:
-        raise UserError("recording is not possible on this board", hint="use `maxconsole record`")
+    @property
+    def recording(self) -> str:
+        recorder = self._session.recorder
+        if recorder is None:
+            return ""
+        if recorder.failure is not None:
+            with contextlib.suppress(UserError):  # the failure itself, which is raised here
+                self._session.end_recording()
+            raise recorder.failure
+        return str(recorder.path)
+
+    def record(self) -> str:
+        name = time.strftime(f"{self._identity.board}-%Y%m%d-%H%M%S.mcap")
+        return str(self._session.record(Path.cwd() / name).path)
+
+    def end_recording(self) -> None:
+        self._session.end_recording()
 
     def close(self) -> None:
         try:
@@ -125,6 +134,21 @@ class LiveSession:
                 conversation.answered(one.tokens)
             self._conversation, self._system = conversation, system
         return self._conversation
+
+
+def reply_of(answer: Answer) -> Reply:
+    """What the small line below an answer says."""
+    timed = answer.badge.timed
+    return Reply(
+        reason=answer.reason,
+        tokens=len(answer.tokens),
+        prompt_tokens=answer.prompt_tokens,
+        cached_tokens=answer.cached_tokens,
+        wall_s=answer.wall.total,
+        prefill_rate=answer.prefill_rate if timed else None,
+        decode_rate=answer.decode_rate if timed else None,
+        wall_decode_rate=answer.wall_decode_rate,
+    )
 
 
 def sampling_of(generating: Generating) -> Sampling:

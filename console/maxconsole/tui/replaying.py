@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording shown as if it were a board: the same link, the same telemetry, the same panes."""
+"""A recording shown as if it were a board: the same panes, and a chat that fills by itself."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from maxconsole.errors import UserError
-from maxconsole.link.client import Link
-from maxconsole.recording.reader import Recording as RecordingFile
-from maxconsole.recording.replay import ReplayTransport
-from maxconsole.session.machine import Badge
-from maxconsole.telemetry.fold import Telemetry
+from maxconsole.link.text import printable
+from maxconsole.session.follower import Answered, Asked, BrokenOff, Event, Said
+from maxconsole.session.replay import ReplaySession
 from maxconsole.tui.badges import badge_words
-from maxconsole.tui.seam import Generating, Identity, Playback, Player, Progress, Recording, Reply
+from maxconsole.tui.live import reply_of
+from maxconsole.tui.seam import End, Generating, Heard, Identity, Piece, Playback, Player, Progress, Question, Reply
 
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
@@ -23,23 +20,20 @@ if TYPE_CHECKING:
 _NS = 1e9
 
 
-class ReplaySession:
+class ReplayedSession:
     """See maxconsole.tui.seam.Session; it is its own Player."""
 
-    def __init__(self, path: Path, *, speed: float = 1.0, paused: bool = False) -> None:
-        """Raises UserError for a file that is no recording, and for a speed below 0."""
-        self._recording = RecordingFile.open(path)
-        try:
-            self._telemetry = Telemetry()
-            self._transport = ReplayTransport(self._recording, speed=speed, paused=paused)
-            self._link = Link(self._transport, self._telemetry)
-        except BaseException:
-            self._recording.close()
-            raise
-        facts = self._recording.facts
-        model = str(facts.model.get("name", "")) or path.stem
-        badge = Badge(facts.modelled, facts.timing_model or None, facts.timed)
-        self._identity = Identity(facts.board, model, "replay", badge_words(badge), can_ask=False)
+    def __init__(self, session: ReplaySession) -> None:
+        self._session = session
+        facts = session.facts
+        name = str(facts.model.get("file", "")).removesuffix(".gguf") or str(facts.model.get("name", ""))
+        self._identity = Identity(
+            board=printable(facts.board),
+            model=printable(name) or "unknown model",
+            carrier="replay",
+            badge=badge_words(session.badge),
+            can_ask=False,
+        )
 
     @property
     def identity(self) -> Identity:
@@ -50,34 +44,38 @@ class ReplaySession:
         return self
 
     def playback(self) -> Playback:
+        transport = self._session.transport
         return Playback(
-            at=self._transport.position_ns / _NS,
-            length=self._transport.duration_ns / _NS,
-            speed=self._transport.speed,
-            paused=self._transport.paused,
-            ended=self._transport.at_end,
+            at=transport.position_ns / _NS,
+            length=transport.duration_ns / _NS,
+            speed=transport.speed,
+            paused=transport.paused,
+            ended=transport.at_end,
         )
 
     def pause(self, paused: bool, /) -> None:
-        self._transport.pause() if paused else self._transport.resume()
+        transport = self._session.transport
+        transport.pause() if paused else transport.resume()
 
     def set_speed(self, speed: float, /) -> None:
-        self._transport.speed = speed
+        self._session.transport.speed = speed
 
-    def again(self) -> None:
-        """Plays from the start: figures are sums over what came before, so all of it is folded anew."""
-        transport = self._transport.restarted()
-        self._link.close()
-        self._telemetry, self._transport = Telemetry(), transport
-        self._link = Link(transport, self._telemetry)
+    def move(self, seconds: float, /) -> None:
+        transport = self._session.transport
+        target = round(max(0.0, seconds) * _NS)
+        if target >= transport.position_ns:
+            transport.seek(target)
+        else:
+            self._session.restart(target)
+
+    def heard(self) -> Sequence[Heard]:
+        return [_heard(event) for event in self._session.take()]
 
     def snapshot(self) -> Snapshot:
-        return self._telemetry.snapshot()
+        return self._session.snapshot()
 
     def check(self) -> None:
-        """Raises UserError where the recording cannot be read any further."""
-        while self._link.receive(0) is not None:  # nobody waits for answers here
-            pass
+        self._session.check()
 
     def ask(self, question: str, generating: Generating, progress: Progress) -> Iterator[str]:
         raise UserError("a recording cannot be asked anything", hint="F5 starts a board")
@@ -90,15 +88,32 @@ class ReplaySession:
         """Nothing runs."""
 
     def keep(self, questions: int) -> None:
-        """Nothing has been said."""
+        """What was said was said."""
 
     def verify(self, progress: Progress) -> str:
         raise UserError("a recording has no memory to look at", hint="F5 starts a board")
 
-    def record(self) -> Recording:
-        raise UserError("this is a recording already")
+    @property
+    def recording(self) -> str:
+        return ""
+
+    def record(self) -> str:
+        raise UserError("this is a recording already", hint="copy its file")
+
+    def end_recording(self) -> None:
+        """None runs."""
 
     def close(self) -> None:
-        with contextlib.suppress(UserError):  # a damaged file has been reported when it was read
-            self._link.close()
-        self._recording.close()
+        self._session.close()
+
+
+def _heard(event: Event) -> Heard:
+    match event:
+        case Asked():
+            return Question(event.words or f"(a prompt of {event.prompt_tokens} tokens)")
+        case Said():
+            return Piece(event.text)
+        case Answered():
+            return End(reply_of(event.answer))
+        case BrokenOff():
+            return End(None, event.why)

@@ -23,11 +23,14 @@ def run_console(choice: Choice) -> int:
 
 def run_replay(path: Path, choice: Choice, *, speed: float, paused: bool) -> int:
     """See maxconsole.tui.replay."""
-    from maxconsole.tui.replaying import ReplaySession  # noqa: PLC0415  numpy would delay the live console
-
     check_terminal()
-    app = ConsoleApp(LazyWorkbench(choice))
-    app.control.adopt(ReplaySession(path, speed=speed, paused=paused))
+    workbench = LazyWorkbench(choice)
+    app = ConsoleApp(workbench)
+    app.control.adopt(workbench.replay(str(path)))
+    player = app.control.player
+    if player is not None:
+        player.set_speed(speed)
+        player.pause(paused)
     return _run(app)
 
 

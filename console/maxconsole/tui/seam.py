@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
@@ -73,6 +73,19 @@ class ModelCard:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingCard:
+    """One line of the recording picker."""
+
+    path: str
+    name: str
+    board: str
+    model: str
+    seconds: float
+    badge: str
+    details: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """How an answer ended. Rates are tokens per second; the board's count its cycles, the wall's the host's time."""
 
@@ -108,19 +121,33 @@ class Playback:
     ended: bool = field(default=False)
 
 
-class Recording(Protocol):
-    """A recording that is being written."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Somebody has asked something, in a recording. The words are empty where they were not recorded."""
 
-    @property
-    def path(self) -> str: ...
+    words: str
 
-    def close(self) -> None:
-        """Ends it; the file is complete afterwards. Raises UserError when the disk did not take it all."""
-        ...
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The answer to it grows, by text that is safe to print."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The answer has ended, with a Reply where it ended as it should; `why` it did not otherwise."""
+
+    reply: Reply | None
+    why: str = ""
+
+
+Heard: TypeAlias = Question | Piece | End
 
 
 class Player(Protocol):
-    """The controls of a replay."""
+    """The controls of a replay, and what is heard in it."""
 
     def playback(self) -> Playback: ...
 
@@ -128,8 +155,12 @@ class Player(Protocol):
 
     def set_speed(self, speed: float, /) -> None: ...
 
-    def again(self) -> None:
-        """Plays from the start."""
+    def move(self, seconds: float, /) -> None:
+        """Goes to this moment of the recording; going back, everything that was heard before it comes again."""
+        ...
+
+    def heard(self) -> Sequence[Heard]:
+        """What has been said since the last look."""
         ...
 
 
@@ -173,8 +204,17 @@ class Session(Protocol):
         """Has the board compare its memory with what was flashed; says what was compared. Raises on a difference."""
         ...
 
-    def record(self) -> Recording:
-        """Begins to write everything that arrives to a new file."""
+    @property
+    def recording(self) -> str:
+        """The file that is being written; "" while none is. Raises UserError once, when the disk takes no more."""
+        ...
+
+    def record(self) -> str:
+        """Begins to write everything that the link carries to a new file, and names it."""
+        ...
+
+    def end_recording(self) -> None:
+        """The file is complete afterwards. Raises UserError when the disk did not take it all."""
         ...
 
     def close(self) -> None:
@@ -204,4 +244,12 @@ class Workbench(Protocol):
 
     def open(self, choice: Choice, progress: Progress) -> Session:
         """Packs, builds, flashes, starts. Raises UserError and its kinds; what `progress` raises goes through."""
+        ...
+
+    def recordings(self) -> Sequence[RecordingCard]:
+        """Those that ship with the console, and those of the current folder."""
+        ...
+
+    def replay(self, path: str) -> Session:
+        """Raises UserError for what is no recording."""
         ...

@@ -47,7 +47,7 @@ class StandingMeter:
             prefill_tokens_per_s=rates.prefill_tokens_per_s,
             decode_tokens_per_s=rates.decode_tokens_per_s,
             badge=identity.badge,
-            recording=control.recording is not None,
+            recording=bool(control.recording),
         )
 
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +19,16 @@ from maxconsole.errors import DoesNotFit, UserError
 from maxconsole.link.text import printable
 from maxconsole.models import demo
 from maxconsole.models.model import Model
+from maxconsole.recording import Recording as RecordingFile
+from maxconsole.session.about import badge_of
+from maxconsole.session.replay import ReplaySession, find_recording, list_recordings
 from maxconsole.session.session import Session as BoardSession
 from maxconsole.session.setup import Setup
+from maxconsole.tui.badges import badge_words
 from maxconsole.tui.claim import Claim, holder
 from maxconsole.tui.live import LiveSession, sampling_of
-from maxconsole.tui.seam import BoardCard, Choice, Generating, ModelCard, Progress, Session
+from maxconsole.tui.replaying import ReplayedSession
+from maxconsole.tui.seam import BoardCard, Choice, Generating, ModelCard, Progress, RecordingCard, Session
 
 #: Folders whose GGUF files are offered, the cache's own apart.
 _FOLDERS_VARIABLE: Final = "MAXCONSOLE_MODELS"
@@ -75,6 +82,39 @@ class RealWorkbench:
         except BaseException:
             claim.release()
             raise
+
+    def recordings(self) -> Sequence[RecordingCard]:
+        """The shipped ones, then those of the current folder; files that are no recordings are passed over."""
+        found = [find_recording(name) for name in list_recordings()] + sorted(Path.cwd().glob("*.mcap"))
+        cards = []
+        for path in dict.fromkeys(one.resolve() for one in found):
+            with contextlib.suppress(UserError):
+                cards.append(_recording_card(path))
+        return cards
+
+    def replay(self, path: str) -> Session:
+        """Raises UserError for what is no recording."""
+        return ReplayedSession(ReplaySession.open(path))
+
+
+def _recording_card(path: Path) -> RecordingCard:
+    with RecordingFile.open(path) as recording:
+        facts, loss = recording.facts, recording.loss
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.started_ns / 1e9))
+        return RecordingCard(
+            path=str(path),
+            name=printable(path.stem),
+            board=printable(facts.board),
+            model=printable(str(facts.model.get("name", ""))),
+            seconds=recording.duration_ns / 1e9,
+            badge=badge_words(badge_of(facts)),
+            details=(
+                ("file", printable(str(path))),
+                ("recorded", f"{when}, by maxconsole {printable(facts.console)}, over {printable(facts.link)}"),
+                ("firmware", printable(facts.build_id[:12])),
+                ("missing", str(loss)),
+            ),
+        )
 
 
 def _board_card(name: str) -> BoardCard:

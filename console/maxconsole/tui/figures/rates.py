@@ -33,7 +33,10 @@ class RateMeter:
         self._decode: float | None = None
 
     def add(self, snapshot: Snapshot, now: float) -> Rates:
-        """The rates at `now`. Times must not go back."""
+        """The rates at `now`. Times must not go back; a replay that does begins anew."""
+        if self._bytes and snapshot.link.bytes < self._bytes[-1][1]:
+            self._bytes.clear()
+            self._decode, self._decode_base, self._request = None, (0, 0), None
         self._bytes.append((now, snapshot.link.bytes))
         while len(self._bytes) > 2 and now - self._bytes[1][0] >= _WINDOW:
             self._bytes.popleft()

@@ -14,7 +14,7 @@ from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
 from maxconsole.tui.panes.ring import RingPane
-from maxconsole.tui.seam import ModelCard
+from maxconsole.tui.seam import ModelCard, Session
 from maxconsole.tui.themes import THEMES
 from maxconsole.tui.widgets.prompt import Prompt
 from maxconsole.tui.widgets.transcript import Transcript
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 AnyPane: TypeAlias = KernelPane | CachePane | RingPane | LogPane
 
+_SKIP_SECONDS: Final = 10.0
 _SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 
@@ -228,9 +229,27 @@ class Doings(Screen[None]):
     def do_replay_slower(self) -> None:
         self._speed(-1)
 
+    def do_replay_forward(self) -> None:
+        self._skip(_SKIP_SECONDS)
+
+    def do_replay_back(self) -> None:
+        self._skip(-_SKIP_SECONDS)
+
     def do_replay_again(self) -> None:
-        if self.control.player is not None:
-            self.control.player.again()
+        self.control.seek(0.0)
+
+    def do_recording_open(self) -> None:
+        def taken(session: Session | None) -> None:
+            if session is not None:
+                self.control.adopt(session)
+                self.reveal(0)
+
+        self.app.push_screen(self._dialogs.RecordingPicker(self.control.workbench), taken)
+
+    def _skip(self, seconds: float) -> None:
+        player = self.control.player
+        if player is not None:
+            self.control.seek(player.playback().at + seconds)
 
     def _speed(self, step: int) -> None:
         player = self.control.player

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from maxconsole.tui.actions import Action, Situation, Where, bindings, on_key
 from maxconsole.tui.drawing.ink import Ink, Span, line
-from maxconsole.tui.guide import guide
+from maxconsole.tui.guide import guide, prompt_hint
 from maxconsole.tui.layout import Arrangement, arrangement, pane_rows
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
@@ -104,7 +104,7 @@ class MainScreen(Doings, Screen[None]):
             answering=self.control.answering,
             asked=bool(self.control.chat.questions),
             chosen=bool(self.control.choice.board),
-            recording=self.control.recording is not None,
+            recording=bool(self.control.recording),
             replaying=session is not None and session.player is not None,
             where=self.where,
         )
@@ -140,6 +140,7 @@ class MainScreen(Doings, Screen[None]):
         self._transcript.update_chat(edited=self.edited)
         if not control.chat.turns:
             self._transcript.guide(guide(control))
+        self._prompt.placeholder = prompt_hint(control)
         self._keys.show(self.situation)
         self._draw_rules()
 
