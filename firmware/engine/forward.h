@@ -5,9 +5,8 @@
 // Results do not depend on how tokens are cut into batches: every kernel treats rows independently, matrix
 // sums are exact integers, and attention walks the ring by position.
 //
-// Memory, all from the pools, every buffer rounded up to 64 bytes. With B = the largest batch, h = hidden, f
-// = ffn, q = heads * head_dim, c = kv_heads * head_dim, d = head_dim, K = max(h, q, f) rounded up to a
-// multiple of 64:
+// Memory, all from the pools, every buffer rounded up to 64 bytes. B is the largest batch, h hidden, f ffn,
+// d head_dim, q heads * d, c kv_heads * d, and K the largest of h, q and f rounded up to a multiple of 64:
 //   ACTIVATION_POOL
 //     2 x B * h * 4      residual stream, double buffered: every addition reads one and writes the other
 //     B * h * 4          normalized rows, then the output of attn_output and ffn_down

@@ -110,7 +110,8 @@ static struct choice next_token(struct run *run) {
     span_begin(&span);
     for (uint32_t p = oldest; p < ring->length; p++)
         repeated[kv_ring_token(ring, p) / 32] |= 1u << kv_ring_token(ring, p) % 32;
-    struct choice choice = sample(&run->sampler, logits, model.header->vocabulary, repeated);
+    struct choice choice =
+        sample(&run->sampler, logits, model.header->vocabulary, repeated, c->flags & GENERATE_FLAG_LOGPROBS);
     for (uint32_t p = oldest; p < ring->length; p++)
         repeated[kv_ring_token(ring, p) / 32] = 0;
     span_end(&span, KERNEL_SAMPLE, NO_LAYER, model.header->vocabulary);

@@ -83,6 +83,10 @@ static uint32_t best_tokens(const struct sampler *s, const float *logits, uint32
     for (uint32_t i = held / 2; i-- > 0;)
         sift_down(i, held);
     for (uint32_t i = held; i < count; i++) {
+        // Almost every token is neither repeated nor good enough; a NaN may get past this, but not past the
+        // next.
+        if (ordered_float(logits[i]) <= heap[0].key && repeated[i / 32] == 0)
+            continue;
         int32_t key = penalized_key(s, logits, i, repeated);
         if (key > heap[0].key) {
             heap[0] = (struct candidate){key, i};
@@ -115,9 +119,10 @@ static uint32_t draw(struct sampler *s, uint32_t count) {
     return heap[chosen].token;
 }
 
-struct choice sample(struct sampler *s, const float *logits, uint32_t count, const uint32_t *repeated) {
+struct choice sample(struct sampler *s, const float *logits, uint32_t count, const uint32_t *repeated,
+                     bool logprob) {
     bool greedy = s->temperature == 0.0f;
     uint32_t held = best_tokens(s, logits, count, repeated, greedy ? 1 : s->candidates);
     uint32_t token = greedy ? heap[0].token : draw(s, held);
-    return (struct choice){token, logits[token] - log_sum_exp(logits, count)};
+    return (struct choice){token, logprob ? logits[token] - log_sum_exp(logits, count) : __builtin_nanf("")};
 }

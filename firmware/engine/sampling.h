@@ -15,7 +15,7 @@
 //   6. r = the generator's next output >> 40, as a float times 2^-24; the first kept i with c[i] > r * c[last
 //   kept].
 // Generator: splitmix64 with the request's seed as its state; one output per sampled token, none for greedy
-// ones. Log-probability of the choice: its raw logit minus log_sum_exp of the raw logits.
+// ones. Log-probability of the choice, where asked for: its raw logit minus log_sum_exp of the raw logits.
 #pragma once
 
 #include <stdbool.h>
@@ -44,4 +44,5 @@ bool sampler_init(struct sampler *sampler, const struct generate *command);
 uint64_t sampler_next(struct sampler *sampler);
 
 /// Chooses among logits[count]. `repeated` has a bit per token id, set for those that step 1 applies to.
-struct choice sample(struct sampler *sampler, const float *logits, uint32_t count, const uint32_t *repeated);
+struct choice sample(struct sampler *sampler, const float *logits, uint32_t count, const uint32_t *repeated,
+                     bool logprob);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// clang-format off: assembly
+// clang-format off
 // What the GEMV kernels share. For .S files only.
 //
 // void gemv_FORMAT(const uint8_t *packs, const int8_t *values, const struct group_scale *groups, uint64_t k,
@@ -17,7 +17,7 @@
 //   v30        scales or minima of a quad
 //   v31        15 in every byte
 //
-// Per quad and group of 32: 8 SDOT by element, MUL by the scales, MLA for the minimum, two SMLAL into the sums.
+// Per quad and group of 32: 8 SDOT by element, MUL by the scales, SMLAL (q4_k: MLA) for the minimum, two SMLAL into the sums.
 // q4_1: 100 V slots per 512 MAC, of which 32 are SDOT.
 //
 // Packs are read once and never again. PREFETCH_AHEAD bytes before their use they are fetched by hand: at the

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0x807e7955u // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xe4bca22fu // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -131,6 +131,7 @@ enum query_item {
 // bits of Generate.flags
 enum generate_flag {
     GENERATE_FLAG_LOGITS = 1, // stop at each prompt position until LOGITS_NEXT
+    GENERATE_FLAG_LOGPROBS = 2, // say how likely each token was: a pass over all logits per token
 };
 
 enum hello_flag {
@@ -176,7 +177,7 @@ struct token {
     uint32_t request;
     uint32_t position;
     uint32_t token;
-    float logprob; // of the chosen token under softmax of the raw logits
+    float logprob; // of the token under softmax of the raw logits; NaN unless GenerateFlag.logprobs asked for it
 };
 _Static_assert(sizeof(struct token) == 16, "Token has padding");
 

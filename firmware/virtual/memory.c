@@ -14,6 +14,7 @@ enum {
     OVERLAP_L2 = 4, // independent L2 hits in flight that an out-of-order core hides: assumed; 2 cycles a line
                     // remain, which is the 32 bytes per cycle of the L2's read path (Cortex-A76 TRM)
     PREFETCH_LINES = 8, // distance of the stride prefetcher: assumed
+    STREAM_STEP = 8,    // lines that a stream may skip: assumed
     CONFIDENT = 2,      // equal strides before it starts: assumed
     LONGEST_STRIDE = 64 // lines: assumed
 };
@@ -161,15 +162,23 @@ static void prefetch(struct core *core, uint64_t line, bool into_l1d, uint32_t f
         enter_l1d(core, line, flags);
 }
 
+static bool ascending(int32_t stride) {
+    return stride > 0 && stride <= STREAM_STEP;
+}
+
 /// A load missed, or was the first to use a prefetched line: the prefetcher learns, and runs ahead.
 static void train(struct core *core, const struct range *range, uint64_t line) {
     struct stream *stream = &core->stream[range->site];
     const int32_t stride = (int32_t)((uint32_t)line - stream->last);
     stream->last = (uint32_t)line;
     if (stride != stream->stride) {
+        const bool ascends = ascending(stride) && ascending(stream->stride);
         stream->stride = stride;
         stream->confidence = 1;
         stream->lead = 0;
+        // Small steps upward of changing length: a stream with gaps, of which all lines are fetched.
+        for (unsigned n = 1; ascends && n <= PREFETCH_LINES; n++)
+            prefetch(core, line + n, true, LINE_PREFETCHED);
         return;
     }
     if (!stride || stride > LONGEST_STRIDE || stride < -LONGEST_STRIDE)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from maxconsole import paths
-from maxconsole.boards import Board, ProfileError, list_boards, load_board
+from maxconsole.boards import Board, ProfileError, list_boards, load_board, profile_texts
 from maxconsole.boards.rules import device_regions, leaves
 from maxconsole.errors import UserError
 
@@ -50,6 +50,18 @@ def test_every_value_of_a_shipped_board_says_where_it_comes_from(name: str) -> N
     for key, _ in leaves(board):
         if key not in described:
             assert board.origin(key).source != "the profile names no source", key
+
+
+def test_the_texts_of_a_profile_are_its_own_and_those_that_it_extends(profile: Profile) -> None:
+    texts = profile_texts(profile.load("", base="rpi5-virtual"))
+    assert list(texts) == ["mine.toml", "rpi5-virtual.toml", "rpi5.toml"]
+    assert texts["rpi5.toml"] == (paths.profiles_dir() / "boards" / "rpi5.toml").read_text("utf-8")
+
+
+def test_two_profiles_of_the_same_name_are_both_there(tmp_path: Path) -> None:
+    file = tmp_path / "rpi5.toml"
+    file.write_text('extends = "rpi5"\n')
+    assert list(profile_texts(load_board(file))) == ["rpi5.toml", "base-rpi5.toml"]
 
 
 def test_the_default_board_has_the_reports_memory_map() -> None:

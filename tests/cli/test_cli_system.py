@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from gguf_files import write_model
 
+from maxconsole.recording import Recording
+
 pytestmark = pytest.mark.system
 
 PROGRAM = [sys.executable, "-c", "from maxconsole.cli import main; main()"]
@@ -171,3 +173,57 @@ def test_the_demo_runs_unattended(environment: dict[str, str]) -> None:
 
 def test_doctor_finds_everything_on_this_host(environment: dict[str, str]) -> None:
     assert {finding["state"] for finding in document(environment, "doctor")} <= {"fine", "note"}
+
+
+@pytest.mark.parametrize("link", ["rtt", "serial"])
+def test_a_replay_prints_what_the_session_printed(environment: dict[str, str], tmp_path: Path, link: str) -> None:
+    path = str(tmp_path / "a.mcap")
+    asked = ["hello", "--seed", "5", "-n", "12", "--link", link, *SMALL]
+    live = run(environment, "record", path, *asked)
+    assert live.returncode == 0, live.stderr
+    assert run(environment, "replay", path).stdout == live.stdout
+    assert run(environment, "replay", path, "--speed", "max").stdout == live.stdout
+    answer = document(environment, "ask", *asked, "--record", path, "--force")
+    replayed = document(environment, "replay", path, "--speed", "max")
+    assert replayed == answer
+    assert answer["answer"]["text"] == live.stdout.partition("\n\nphase ")[0].rstrip("\n")
+
+
+def test_a_chat_is_replayed_turn_by_turn(environment: dict[str, str], tmp_path: Path) -> None:
+    path = str(tmp_path / "a.mcap")
+    live = run(environment, "record", path, "--chat", "--greedy", "-n", "4", "--fast", *SMALL, stdin="hello\nworld\n")
+    assert live.returncode == 0, live.stderr
+    played = run(environment, "replay", path, "--speed", "max")
+    assert played.stdout.startswith(live.stdout)
+    assert [line for line in played.stderr.splitlines() if line.startswith("> ")] == ["> hello", "> world"]
+    assert len(document(environment, "replay", path, "--speed", "max")["answers"]) == 2
+
+
+def test_killing_the_console_while_it_records_loses_at_most_half_a_second(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.mcap"
+    # The tiny model's likeliest token soon is the same for ever.
+    arguments = ["record", str(path), "hello", "-n", "100000", "--raw", "--greedy", *SMALL]
+    with subprocess.Popen(
+        [*PROGRAM, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.read(3)
+        time.sleep(2)
+        killed_ns = time.time_ns()
+        process.kill()
+    with Recording.open(path) as recording:
+        transfers = list(recording.transfers())
+        loss = recording.check()
+    assert not loss.closed
+    assert (loss.damaged_chunks, loss.missing_transfers) == (0, 0)
+    # The board sends with every token, some ms apart: what is not there is what was lost.
+    assert (killed_ns - transfers[-1].wall_ns) / 1e9 <= 0.5
+    played = document(environment, "replay", str(path), "--speed", "max")
+    assert played["answers"] == []
+    assert len(played["broken_off"][0]["tokens"]) > 10
+    text = run(environment, "replay", str(path), "--speed", "max")
+    assert text.returncode == 0
+    assert "up to its last 0.5 s may be missing" in text.stderr
+    assert "Traceback" not in text.stderr

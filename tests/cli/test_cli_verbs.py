@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,14 @@ def test_every_verb_has_help_with_an_example(verb: str) -> None:
         (("ask", "hello", "--chat", "--json"), 2),
         (("ask", "hello", "--top-p", "7"), 2),
         (("ask",), 1),
+        (("record",), 2),
+        (("record", "missing/a.mcap", "hello"), 1),
+        (("replay",), 2),
+        (("replay", "no-such-recording"), 1),
+        (("replay", "first-answer", "--speed", "fast"), 2),
+        (("replay", "first-answer", "--speed", "0"), 2),
+        (("demo", "--replay", "--speed", "inf"), 2),
+        (("ask", "hello", "--link", "telepathy"), 2),
     ],
 )
 def test_mistakes_have_a_message_and_an_exit_code(arguments: tuple[str, ...], code: int) -> None:
@@ -119,3 +128,55 @@ def test_a_plan_that_does_not_fit_exits_with_5(model: str, tmp_path: Path) -> No
     done = runner.invoke(app, ["plan", model, "--board", str(small)])
     assert done.exit_code == 5, done.stderr
     assert "does not fit small" in done.stderr
+
+
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    done = runner.invoke(app, ["replay", str(tmp_path / "notes.txt")])
+    assert done.exit_code == 1
+    assert "is not a recording" in done.stderr
+
+
+def test_the_console_needs_a_terminal() -> None:
+    bare, replay = runner.invoke(app, []), runner.invoke(app, ["replay", "first-answer", "--console"])
+    assert "Usage: " in bare.stdout
+    assert (replay.exit_code, bare.exit_code) == (1, 0)
+    assert "needs a terminal" in replay.stderr
+
+
+def test_recording_over_a_file_needs_force_and_is_refused_before_anything_is_built(model: str, tmp_path: Path) -> None:
+    (tmp_path / "a.mcap").write_text("thesis")
+    for verb in (["record", str(tmp_path / "a.mcap"), "hello"], ["ask", "hello", "--record", str(tmp_path / "a.mcap")]):
+        done = runner.invoke(app, verb, env={"MAXCONSOLE_MODEL": model})
+        assert done.exit_code == 1
+        assert "--force" in done.stderr
+        assert "build" not in done.stderr
+    assert (tmp_path / "a.mcap").read_text() == "thesis"
+
+
+def test_record_has_the_options_of_ask() -> None:
+    ask, record = (runner.invoke(app, [verb, "--help"], terminal_width=200).stdout for verb in ("ask", "record"))
+    options = set(re.findall(r"--[a-z-]+", ask))
+    assert "--record" in options
+    assert set(re.findall(r"--[a-z-]+", record)) == options - {"--record"}
+
+
+def test_a_shipped_recording_plays_without_a_board_and_without_the_model() -> None:
+    played = document("replay", "first-answer", "--speed", "max")
+    text = runner.invoke(app, ["replay", "first-answer", "--speed", "max"])
+    assert played["setup"]["board"] == "aimax395-virtual"
+    assert text.exit_code == 0
+    assert text.stdout.startswith(f"{played['answer']['text']}\n\nphase ")
+    assert "MODELLED (timing model" in text.stdout
+    assert text.stderr.startswith("> ")
+
+
+def test_the_demo_plays_the_shipped_recordings_without_any_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    played = document("demo", "--replay", "--speed", "max")["recordings"]
+    assert [one["name"] for one in played] == ["first-answer", "long-chat"]
+    assert len(played[1]["answers"]) > 2
+    text = runner.invoke(app, ["demo", "--replay", "--speed", "max"])
+    assert text.exit_code == 0
+    assert text.stdout.count("MODELLED") == 2
+    assert text.stderr.count("> ") == 1 + len(played[1]["answers"])

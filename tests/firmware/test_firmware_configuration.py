@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from maxconsole import paths
-from maxconsole.boards import Board, Plan, load_board, plan_unbound
+from maxconsole.boards import Board, Plan, ProfileError, load_board, plan_unbound
 from maxconsole.firmware.configuration import board_config, linker_script
 
 
@@ -33,6 +33,15 @@ def test_a_real_board_has_no_device_page_and_registers_above_4_gb() -> None:
     found = macros(board, plan_unbound(board))
     assert (found["BOARD_HAS_DEVICE_PAGE"], found["BOARD_MODELLED"]) == ("0", "0")
     assert found["BOARD_UART_BASE"] == "0x107d001000"
+
+
+def test_a_uart_that_is_the_link_needs_its_interrupt(board: Board, unbound: Plan) -> None:
+    by_uart = replace(board, link=replace(board.link, transport="uart"))
+    found, usual = macros(by_uart, unbound), macros(board, unbound)
+    assert (found["BOARD_LINK_UART"], found["BOARD_UART_INTERRUPT"]) == ("1", "33")
+    assert (usual["BOARD_LINK_UART"], usual["BOARD_UART_INTERRUPT"]) == ("0", "0")
+    with pytest.raises(ProfileError, match=r"uart\.interrupt is unknown"):
+        board_config(replace(by_uart, uart=replace(board.uart, interrupt=None)), unbound)
 
 
 def test_the_header_does_not_depend_on_the_models_size(board: Board, unbound: Plan) -> None:

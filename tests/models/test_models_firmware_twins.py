@@ -71,7 +71,11 @@ def sampled(
     for token in repeated:
         bitmap[token // 32] |= np.uint32(1 << token % 32)
     choice = firmware.sample(
-        ctypes.byref(state), logits.ctypes.data_as(ctypes.c_void_p), len(logits), bitmap.ctypes.data_as(ctypes.c_void_p)
+        ctypes.byref(state),
+        logits.ctypes.data_as(ctypes.c_void_p),
+        len(logits),
+        bitmap.ctypes.data_as(ctypes.c_void_p),
+        True,
     )
     return choice.token, bits_of(choice.logprob)
 

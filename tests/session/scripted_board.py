@@ -8,11 +8,14 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from gguf_files import MARKS
+
 from maxconsole.errors import BoardError
 from maxconsole.link.frames import Decoder, Frame, encode_frame
 from maxconsole.link.transport import MemoryAccess, Transport
 from maxconsole.schema import wire
 from maxconsole.session.machine import Badge, StoppedCore
+from maxconsole.session.session import Session
 
 Message = tuple[wire.MessageType, bytes]
 Script = Callable[["ScriptedBoard", wire.Generate], Iterator[Message]]
@@ -36,6 +39,12 @@ HELLO = wire.Hello(
 )
 
 
+def tokens_of(text: str | bytes) -> tuple[int, ...]:
+    """Byte-level tokens of the tiny model."""
+    data = text.encode() if isinstance(text, str) else text
+    return tuple(len(MARKS) + byte for byte in data)
+
+
 def totals(phase: wire.Phase, steps: int, cycles: int) -> Message:
     """What a board says of its work so far: one kernel that takes three quarters of the steps."""
     records = [
@@ -49,7 +58,9 @@ def totals(phase: wire.Phase, steps: int, cycles: int) -> Message:
 
 @dataclass
 class ScriptedBoard:
-    """Transport and Machine in one. `script` yields what GENERATE causes, one message a read."""
+    """Transport and Machine in one. `script` yields what GENERATE causes, one message a read; `totals` is the payload
+    of the last TOTALS among them.
+    """
 
     script: Script
     ring_capacity: int = 160
@@ -63,6 +74,7 @@ class ScriptedBoard:
     commands: list[Frame] = field(default_factory=list)
     prompt: list[int] = field(default_factory=list)
     kv_length: int = 0
+    totals: bytes = b""
     cancelled: bool = False
     closed: int = 0
     halted: bool = False
@@ -86,8 +98,11 @@ class ScriptedBoard:
             message = next(self._running, None)
             if message is None:
                 self._running = None
-            elif message[1]:
-                self.emit(*message)
+            else:
+                if message[0] == wire.MessageType.TOTALS:
+                    self.totals = message[1]
+                if message[1]:
+                    self.emit(*message)
         try:
             return self._outgoing.get(timeout=min(timeout, 0.005))
         except queue.Empty:
@@ -152,7 +167,11 @@ class ScriptedBoard:
     def _query(self, item: int) -> None:
         if item == wire.QueryItem.KV_STATE:
             self._kv_state()
-        else:
+        elif item == wire.QueryItem.HELLO and self.hello is not None:
+            self.emit(wire.MessageType.HELLO, self.hello.pack())
+        elif item == wire.QueryItem.TOTALS:
+            self.emit(wire.MessageType.TOTALS, self.totals)
+        elif item == wire.QueryItem.STATUS:
             status = struct.pack("<QQQIIQQ", 1, 2, 3, 1, 0, 0, 0)
             self.emit(wire.MessageType.STATUS, status)
 
@@ -173,6 +192,10 @@ class ScriptedBoard:
             map_refills=0,
         )
         self.emit(wire.MessageType.KV_STATE, state.pack())
+
+
+#: The fixture `connect`, see conftest.py.
+Connect = Callable[..., tuple[Session, ScriptedBoard]]
 
 
 def done(command: wire.Generate, generated: int, reason: wire.DoneReason) -> Message:

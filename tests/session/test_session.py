@@ -7,80 +7,17 @@ import dataclasses
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import scripted_board as scripts
-from gguf_files import BYTE_TEXTS, MARKS, write_model
-from scripted_board import HELLO, ScriptedBoard
+from gguf_files import BYTE_TEXTS
+from scripted_board import HELLO, Connect, ScriptedBoard, tokens_of
 
-from maxconsole.boards import load_board, plan
 from maxconsole.errors import BoardError, UserError
-from maxconsole.firmware.build import BuiltFirmware
-from maxconsole.firmware.symbols import Location
 from maxconsole.link.client import RefusedError
-from maxconsole.models.model import Model
 from maxconsole.schema import wire
-from maxconsole.session import diagnosis
 from maxconsole.session import session as session_module
 from maxconsole.session.sampling import GREEDY, Sampling
-from maxconsole.session.session import Session
-from maxconsole.session.setup import Prepared, Setup
-
-BUILD_ID = bytes(range(20)).hex()
-
-
-class Symbols:
-    """A symbolizer that needs no ELF file."""
-
-    def __init__(self, path: Path) -> None:
-        del path
-
-    def symbolize(self, address: int) -> Location:
-        return Location(address, f"function_{address & 0xFF:x}", 4, "firmware/engine/forward.c", address & 0xFF)
-
-
-def tokens_of(text: str | bytes) -> tuple[int, ...]:
-    """Byte-level tokens of the tiny model."""
-    data = text.encode() if isinstance(text, str) else text
-    return tuple(len(MARKS) + byte for byte in data)
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
-    folder = tmp_path_factory.mktemp("session")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(folder / "cache"))
-        patch.setattr(diagnosis, "Symbolizer", Symbols)
-        board = load_board("aimax395-virtual")
-        model = Model.open(write_model(folder / "tiny.gguf"))
-        yield Prepared(
-            setup=Setup(board=board.name, model=str(model.file.path), context=128),
-            board=board,
-            model=model,
-            plan=plan(board, model.facts, 128),
-            image=model.image(),
-            firmware=BuiltFirmware(folder / "firmware.elf", BUILD_ID, board.name, "engine", "gcc", 1, 0, 0.1),
-        )
-
-
-Connect = Callable[..., tuple[Session, ScriptedBoard]]
-
-
-@pytest.fixture
-def connect(prepared: Prepared) -> Iterator[Connect]:
-    sessions: list[Session] = []
-
-    def make(script: scripts.Script = scripts.answering, **options: object) -> tuple[Session, ScriptedBoard]:
-        hello = dataclasses.replace(HELLO, image_crc=prepared.image.header.header_crc)
-        board = ScriptedBoard(script, **{"hello": hello, **options})  # type: ignore[arg-type]
-        sessions.append(Session(prepared, board))
-        return sessions[-1], board
-
-    yield make
-    for session in sessions:
-        session.close()
 
 
 def test_an_answer_has_text_tokens_and_figures(connect: Connect) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions on the real virtual board with the real firmware and a tiny model."""
+"""Sessions on the real virtual board with the real firmware and a tiny model, over both links."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,33 +18,31 @@ from gguf_files import write_model
 
 from maxconsole.errors import BoardError
 from maxconsole.firmware.elf import read_elf
-from maxconsole.link import messages
 from maxconsole.link.client import RefusedError
-from maxconsole.link.frames import Decoder, Frame
 from maxconsole.models.oracle import teacher_forced_logits
 from maxconsole.models.oracle_weights import FileWeights
-from maxconsole.schema import wire
 from maxconsole.session import session as session_module
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import GREEDY, Sampling
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Prepared, Setup, prepare
 from maxconsole.session.verify import verify
-from maxconsole.telemetry.fold import Telemetry
 
 pytestmark = pytest.mark.system
 
 CONTEXT = 128
 
 
-@pytest.fixture(scope="module")
-def setup(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Setup]:
+@pytest.fixture(scope="module", params=["rtt", "uart"])
+def setup(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config, request: pytest.FixtureRequest
+) -> Iterator[Setup]:
     folder = tmp_path_factory.mktemp("system")
     model = write_model(folder / "tiny.gguf", hidden=256, heads=4, kv_heads=2, ffn=512, layers=2)
     assert pytestconfig.cache is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
-        yield Setup(model=str(model), context=CONTEXT, batch=16)
+        yield Setup(model=str(model), context=CONTEXT, batch=16, link=request.param)
 
 
 @pytest.fixture(scope="module")
@@ -138,31 +137,6 @@ def test_a_conversation_outlives_the_ring(session: Session) -> None:
     assert again.cached_tokens == len(prompt) + 3
 
 
-def test_a_capture_replays_to_the_same_snapshot_and_its_events_add_up(
-    setup: Setup, prepared: Prepared, tmp_path: Path
-) -> None:
-    capture = tmp_path / "capture.bin"
-    with_capture = Prepared(
-        setup=Setup(model=setup.model, context=CONTEXT, batch=16, capture=capture),
-        board=prepared.board,
-        model=prepared.model,
-        plan=prepared.plan,
-        image=prepared.image,
-        firmware=prepared.firmware,
-    )
-    with Session.start(with_capture) as session:
-        answer_to(session, prompt_of(session))
-        live = session.snapshot()
-    decoder = Decoder()
-    news = messages.interpret(decoder.feed(capture.read_bytes()), decoder.counters)
-    replay, events_alone = Telemetry(), Telemetry()
-    replay.accept(news, decoder.counters)
-    assert replay.snapshot() == live
-    single = [one for one in news if isinstance(one, Frame) and one.type == wire.MessageType.KERNELS]
-    events_alone.accept(single, decoder.counters)
-    assert events_alone.snapshot().kernels == live.kernels
-
-
 def test_logits_are_those_of_the_float_oracle_within_quantization(session: Session) -> None:
     prompt = prompt_of(session, "hello world, hello hello")
     positions, logits = zip(*session.logits(prompt), strict=True)
@@ -250,7 +224,7 @@ def test_closing_leaves_no_process_and_no_thread(prepared: Prepared) -> None:
 
 def test_without_timing_the_text_is_the_same_and_nothing_is_counted(prepared: Prepared, session: Session) -> None:
     timed = answer_to(session, prompt_of(session))
-    untimed_setup = Setup(model=prepared.setup.model, context=CONTEXT, batch=16, fast=True)
+    untimed_setup = replace(prepared.setup, fast=True)
     with Session.open(untimed_setup) as fast:
         untimed = answer_to(fast, prompt_of(fast))
     assert untimed.tokens == timed.tokens

@@ -46,7 +46,6 @@ class DeskSession:
         self._reply: Reply | None = None
         self.player: Player | None = None
         self.recorded_to = ""
-        self.steps: list[Snapshot] = []  # what was reported after each step
 
     @property
     def identity(self) -> Identity:
@@ -64,7 +63,6 @@ class DeskSession:
         self.asked.append(question)
         said = 0
         for step in self.board.ask(24, len(WORDS)):
-            self.steps.append(self.snapshot())
             while not self.gate.wait(0.01) and not self._cancel.is_set() and self.failure is None:
                 pass
             self.check()

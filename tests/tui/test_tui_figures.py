@@ -128,6 +128,16 @@ def test_token_rates_are_on_the_board_s_own_clock(board: SyntheticBoard) -> None
     assert rates.decode_tokens_per_s == pytest.approx(5 * HERTZ / done.decode_cycles)
 
 
+def test_prefill_counts_the_tokens_that_were_not_cached() -> None:
+    board = SyntheticBoard()
+    for _ in board.ask(64, 1):
+        pass
+    done = board.snapshot().done
+    assert done is not None
+    board.telemetry.accept([replace(done, cached_tokens=1000)], board.snapshot().link)
+    assert RateMeter().add(board.snapshot(), 0.0).prefill_tokens_per_s == 64 * HERTZ / done.prefill_cycles
+
+
 def test_the_link_s_rate_is_a_mean_over_two_seconds(board: SyntheticBoard) -> None:
     meter, snapshot = RateMeter(), board.snapshot()
     meter.add(_with_bytes(snapshot, 0), 0.0)

@@ -62,7 +62,7 @@ def test_stopping_keeps_what_was_said_and_the_next_question_is_answered() -> Non
         await wait_for(pilot, lambda: app.control.answering)
         await pilot.press("escape")
         await wait_for(pilot, lambda: not app.control.answering)
-        assert app.control.chat.turns[1].note.endswith("cancelled")
+        assert app.control.chat.turns[1].note.endswith("stopped")
         session.gate.set()
         await ask(app, pilot, "again")
 

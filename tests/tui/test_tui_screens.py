@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pytest
-from desk import Desk, DeskSession
-from driving import ask, console, screen_text, start, wait_for
+from desk import Desk
+from driving import console, screen_text, start, wait_for
+from recorded import LONG, SHORT, replayed, snapshots
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -79,32 +80,30 @@ async def ready(app: ConsoleApp, pilot: Pilot[None]) -> None:
     await start(app, pilot)
 
 
-async def answered(app: ConsoleApp, pilot: Pilot[None]) -> None:
-    await start(app, pilot)
-    await ask(app, pilot, "what does a kv cache keep?")
-    await ask(app, pilot, "and once it is full?")
-    await ask(app, pilot, "so which tokens stay, in the end?")
+def played(name: str, until_s: float | None = None, *keys: str) -> Steps:
+    """A shipped recording at a moment, or at its end."""
 
-
-def lay_out_history(app: ConsoleApp) -> None:
-    """Shows the cache pane every single step, as if it had looked in time for each."""
-    session, pane = app.control.session, app.main.query_one(CachePane)
-    if isinstance(session, DeskSession) and session.steps:
-        pane.clear()
-        for step in (*session.steps, session.snapshot()):
-            pane.show(step)
-
-
-def focused(*keys: str) -> Steps:
     async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
-        await answered(app, pilot)
-        await pilot.press("f6", *keys)
+        app.control.adopt(replayed(name, until_s))
+        await wait_for(pilot, lambda: bool(app.control.chat.turns))
+        await pilot.press(*keys)
+        await pilot.pause(0.3)
+        pane = app.main.query_one(CachePane)
+        pane.clear()
+        for one in snapshots(name, until_s):  # every step, as if the screen had looked in time for each
+            pane.show(one)
 
     return steps
 
 
 async def editing(app: ConsoleApp, pilot: Pilot[None]) -> None:
-    await answered(app, pilot)
+    await ready(app, pilot)
+    chat = app.control.chat
+    for question in ("what does a kv cache keep?", "and once it is full?"):
+        chat.ask(question).add(
+            "Keys and values of every token that the model has seen, so that none is computed twice."
+        )
+        chat.turns[-1].close("18 tokens in 12.0 s, 1.47 tok/s here, 118 tok/s on the board")
     await pilot.press("ctrl+r")
 
 
@@ -114,6 +113,11 @@ async def failed(app: ConsoleApp, pilot: Pilot[None]) -> None:
     app.control.chat.turns[-1].close("the answer ended here: the board failed")
     app.control._lose(BoardError("the emulator has ended (signal 9)", hint="start the board again with F5"))
     app.control.notices()
+
+
+async def with_log(app: ConsoleApp, pilot: Pilot[None]) -> None:
+    await ready(app, pilot)
+    await pilot.press("f6", "4")
 
 
 async def boards(app: ConsoleApp, pilot: Pilot[None]) -> None:
@@ -156,12 +160,14 @@ def job(outcome: Outcome, error: Exception | None = None) -> Steps:
 SCREENS: dict[str, Steps] = {
     "start": at_start,
     "ready": ready,
-    "answered": answered,
-    "kernels": focused(),
-    "caches": focused("2"),
-    "ring": focused("3"),
-    "log": focused("4"),
-    "zoomed": focused("f7"),
+    "answering": played(SHORT, 9.0),
+    "answered": played(LONG),
+    "kernels": played(LONG, None, "f6", "s"),
+    "caches": played(LONG, None, "f6", "2", "p"),
+    "ring": played(LONG, None, "f6", "3"),
+    "ring-before-it-wraps": played(LONG, 60.0, "f6", "3"),
+    "log": with_log,
+    "zoomed": played(LONG, None, "f6", "f7"),
     "editing": editing,
     "failed": failed,
     "boards": boards,
@@ -186,8 +192,6 @@ def test_a_screen_looks_as_it_did(snap_compare: Compare, name: str, size: str, t
         await pilot.pause()
         await SCREENS[name](app, pilot)
         await pilot.pause(0.3)
-        lay_out_history(app)
-        await pilot.pause()
 
     assert snap_compare(app, terminal_size=SIZES[size], run_before=steps)
     app.control.close()

@@ -17,6 +17,7 @@ from emulator_processes import emulators, until
 from maxconsole.boards import Board
 from maxconsole.errors import BoardError, DoesNotFit, UserError
 from maxconsole.firmware.elf import FirmwareElf
+from maxconsole.link.serial import SerialTransport
 from maxconsole.virtual import Options, VirtualBoard
 
 pytestmark = pytest.mark.system
@@ -42,6 +43,28 @@ def test_the_uart_is_heard_from_the_first_byte_and_can_be_written(
         board.write_uart(b"echo me")
         until(lambda: board.uart_text().endswith("echo me"))
     assert bytes(heard) == b"hello from the board\necho me"
+
+
+def test_the_uart_can_be_a_terminal_that_is_open_before_the_first_byte(
+    virtual_board: Board, steady_elf: FirmwareElf
+) -> None:
+    ports: list[SerialTransport] = []
+    options = Options(timing=False, on_port=lambda path: ports.append(SerialTransport(path)))
+    with VirtualBoard(virtual_board, steady_elf.path, options=options) as board:
+        heard = bytearray()
+        until(lambda: bool(heard.extend(ports[0].read(0.1)) or heard.endswith(b"board\n")))
+        assert heard == b"hello from the board\n"
+        ports[0].write(b"\0echo me\xff\r\n")
+        until(lambda: bool(heard.extend(ports[0].read(0.1)) or heard.endswith(b"\0echo me\xff\r\n")))
+        assert board.uart_text() == ""
+        with pytest.raises(BoardError, match="others have open"):
+            board.write_uart(b"x")
+        board.reset()
+        until(lambda: len(ports) == 2 and ports[1].read(0.1) != b"")
+    with pytest.raises(BoardError, match="the program behind it has ended"):
+        until(lambda: ports[1].read(1) is None)
+    for port in ports:
+        port.close()
 
 
 def test_halt_stops_all_and_resume_goes_on(steady: VirtualBoard, steady_elf: FirmwareElf) -> None:

@@ -103,8 +103,14 @@ def maxconsole(
 ) -> None:
     """Developer console for bare-metal language-model firmware on Arm Cortex-A76, with a virtual board.
 
-    Start with: maxconsole demo
+    Start with: maxconsole demo. Without a verb the console opens on the terminal.
     """
     del version
-    if context.invoked_subcommand is None:
+    if context.invoked_subcommand is not None:
+        return
+    if not shell.has_terminal():
         print(context.get_help())
+        return
+    from maxconsole.cli.console import run_console  # noqa: PLC0415  (like the verbs: only when it is used)
+
+    raise typer.Exit(run_console())

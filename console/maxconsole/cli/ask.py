@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +53,9 @@ def ask(
     top_p: Annotated[float, typer.Option(min=0.0, max=1.0)] = _DEFAULTS.top_p,
     repeat_penalty: Annotated[float, typer.Option(min=0.0, help="1 is none.")] = _DEFAULTS.repeat_penalty,
     seed: Annotated[int | None, typer.Option(min=0, help="For the same answer again.", show_default=False)] = None,
+    logprobs: Annotated[
+        bool, typer.Option("--logprobs", help="With --json: how likely each token was. Costs a pass over all logits.")
+    ] = False,
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     fast: options.Fast = False,
@@ -74,6 +78,7 @@ def ask(
         if greedy
         else Sampling(temperature=temperature, top_k=top_k, top_p=top_p, repeat_penalty=repeat_penalty, seed=seed)
     )
+    sampling = replace(sampling, logprobs=logprobs)
     text = prompt_text(prompt, file, chat=chat)
     setup = Setup(
         board=board,

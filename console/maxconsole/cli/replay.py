@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from maxconsole.cli import options
+from maxconsole.cli.console import replay_in_console
 from maxconsole.cli.playing import Playing
 from maxconsole.cli.shell import print_json
-from maxconsole.session.replay import ReplaySession, list_recordings
+from maxconsole.session.replay import ReplaySession, find_recording, list_recordings
 
 app = options.verb()
 _AT_ONCE = "max"
@@ -32,17 +33,24 @@ def speed_of(text: str) -> float:
 Speed = Annotated[str, typer.Option(metavar="N|max", help="So many times faster than it was recorded; max: at once.")]
 
 
-@app.command(epilog="Examples: maxconsole replay first-answer; maxconsole replay talk.mcap --speed 4 --json")
+@app.command(
+    epilog="Examples: maxconsole replay first-answer; maxconsole replay talk.mcap --speed 4 --json;"
+    " maxconsole replay long-chat --console"
+)
 def replay(
     *,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help=f"A recording; the shipped ones: {', '.join(list_recordings())}.")
     ],
     speed: Speed = "1",
+    in_console: Annotated[bool, typer.Option("--console", help="Show it in the console, with all its panes.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Play a recorded session: the text as it came, and then the figures that `ask` printed."""
-    with ReplaySession.open(file, speed=speed_of(speed)) as session:
+    factor = speed_of(speed)
+    if in_console:
+        raise typer.Exit(replay_in_console(find_recording(file), factor))
+    with ReplaySession.open(file, speed=factor) as session:
         playing = Playing(session, stream=not as_json)
         playing.run()
         if as_json:

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0x807E7955
+SCHEMA_HASH: Final = 0xE4BCA22F
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -146,6 +146,7 @@ class GenerateFlag(IntFlag):
     """Bits of Generate.flags."""
 
     LOGITS = 1  # stop at each prompt position until LOGITS_NEXT
+    LOGPROBS = 2  # say how likely each token was: a pass over all logits per token
 
 
 class HelloFlag(IntFlag):
@@ -340,7 +341,7 @@ class Token:
     request: int
     position: int
     token: int
-    logprob: float  # of the chosen token under softmax of the raw logits
+    logprob: float  # of the token under softmax of the raw logits; NaN unless GenerateFlag.logprobs asked for it
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""

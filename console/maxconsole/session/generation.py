@@ -50,7 +50,7 @@ class Request:
             keep=self.keep,
             prompt_tokens=len(self.prompt),
             max_new=self.max_new,
-            flags=self.flags,
+            flags=self.flags | (wire.GenerateFlag.LOGPROBS if sampling.logprobs else 0),
             top_k=sampling.top_k,
             temperature=sampling.temperature,
             top_p=sampling.top_p,

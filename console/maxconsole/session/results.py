@@ -31,7 +31,7 @@ class Answer:
 
     text: str
     tokens: tuple[int, ...]
-    logprobs: tuple[float, ...]
+    logprobs: tuple[float, ...] | None  # of the tokens; None unless asked for
     reason: str  # a wire.DoneReason, in words
     prompt_tokens: int
     cached_tokens: int
@@ -89,7 +89,7 @@ class Answer:
         return {
             "text": self.text,
             "tokens": list(self.tokens),
-            "logprobs": list(self.logprobs),
+            "logprobs": None if self.logprobs is None else list(self.logprobs),
             "reason": self.reason,
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,

@@ -19,7 +19,8 @@ class Sampling:
     """Parameters of one request. Raises UserError for values that the firmware would refuse.
 
     `temperature` 0 takes the likeliest token. `top_k` 0 means the firmware's largest candidate set. The last
-    `repeat_window` tokens are made less likely by `repeat_penalty`; 1 leaves them alone. `seed` None draws one.
+    `repeat_window` tokens are made less likely by `repeat_penalty`; 1 leaves them alone. `seed` None draws one. `logprobs` asks how likely each
+    chosen token was, which costs a pass over all logits.
     """
 
     temperature: float = 0.7
@@ -28,6 +29,7 @@ class Sampling:
     repeat_penalty: float = 1.1
     repeat_window: int = 64
     seed: int | None = None
+    logprobs: bool = False
 
     def __post_init__(self) -> None:
         _check("temperature", self.temperature, 0, 100)
@@ -48,6 +50,7 @@ class Sampling:
             repeat_penalty=_shortest(command.repeat_penalty),
             repeat_window=command.repeat_window,
             seed=command.seed,
+            logprobs=bool(command.flags & wire.GenerateFlag.LOGPROBS),
         )
 
     def seeded(self) -> Sampling:

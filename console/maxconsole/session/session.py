@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from maxconsole.boards import load_board
 from maxconsole.errors import UserError
-from maxconsole.link.client import Link
+from maxconsole.link.client import Link, Pending
 from maxconsole.models.pieces import TokenPieces
 from maxconsole.recording import Recorder, check_target
 from maxconsole.schema import wire
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _ATTACH_TIMEOUT = 30.0
 _HELLO_TIMEOUT = 30.0
+_STANDING_TIMEOUT = 10.0
 #: Seconds without a single byte from a board that works on a request, after which it is halted and looked at.
 _SILENCE = 60.0
 #: Seconds of silence after which it is asked whether it still listens. A request looks for commands as it goes.
@@ -66,6 +67,7 @@ class Session:
         self._requests = 0
         self._cached: tuple[int, ...] = ()  # tokens that the board holds keys and values of
         self._quiet = _Quiet()
+        self._standing: list[Pending] = []  # questions of a recording that has begun since the last request
         self._recorder: Recorder | None = None
         if prepared.setup.record is not None:
             self._recorder = self._recorder_for(prepared.setup.record, overwrite=prepared.setup.overwrite)
@@ -158,6 +160,7 @@ class Session:
             sampling=sampling.seeded(),
             stop=self._stop_tokens() if stops else _NEVER,
         )
+        self._settle()
         if self._recorder is not None and words:
             self._recorder.asked(words)
         return Generation(self._board(prompt), request, self._cancel, progress)
@@ -195,8 +198,7 @@ class Session:
         if self._recorder is not None:
             raise UserError(f"{self._recorder.path} is being recorded", hint="end that recording first")
         self._recorder = self._link.observer = self._recorder_for(path, overwrite=overwrite)
-        for item in wire.QueryItem:
-            self._link.send(wire.Query(item=item))
+        self._standing = [self._link.send(wire.Query(item=item)) for item in wire.QueryItem]
         return self._recorder
 
     def end_recording(self) -> None:
@@ -226,6 +228,12 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _settle(self) -> None:
+        """A recording has to hold how the board stood before it can hold what came next."""
+        for pending in self._standing:
+            pending.wait(_STANDING_TIMEOUT)
+        self._standing = []
 
     def _recorder_for(self, path: Path, *, overwrite: bool) -> Recorder:
         vocabulary = TokenPieces.of(self.prepared.model.tokenizer)

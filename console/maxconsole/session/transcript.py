@@ -73,7 +73,7 @@ class Transcript:
         return Answer(
             text=self.text,
             tokens=self.tokens,
-            logprobs=tuple(self._logprobs),
+            logprobs=tuple(self._logprobs) if self.command.flags & wire.GenerateFlag.LOGPROBS else None,
             reason=reason_words(done.reason),
             prompt_tokens=self.command.keep + self.command.prompt_tokens,
             cached_tokens=self.command.keep,

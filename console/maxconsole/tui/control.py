@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: What opening a board goes through; weights and firmware that are in the cache take no time.
 _STAGES: Final = ("pack", "build", "flash", "boot")
+#: Ends of an answer that are not the model's own, in words.
+_REASONS: Final = {"limit": "cut at the longest answer (F4)", "cancelled": "stopped"}
 #: How long leaving may wait for a job that is told to stop, before its board is taken away from it.
 _PATIENCE: Final = 2.0
 
@@ -328,5 +330,5 @@ def _words(reply: Reply) -> str:
     if reply.cached_tokens:
         parts.append(f"{grouped(reply.cached_tokens)} of {grouped(reply.prompt_tokens)} prompt tokens were cached")
     if reply.reason != "stop token":
-        parts.append(reply.reason)
+        parts.append(_REASONS.get(reply.reason, reply.reason))
     return ", ".join(parts)

@@ -56,4 +56,6 @@ def _carrier(name: str, playback: Playback | None) -> str:
     if playback is None:
         return name
     place = f"{clock(playback.at)}/{clock(playback.length)}"
-    return f"{name} {place} end" if playback.ended else f"{name} {place} {playback.speed:g}x"
+    if playback.ended:
+        return f"{name} {place} end"
+    return f"{name} {place} {f'{playback.speed:g}x' if playback.speed else 'at once'}"

@@ -85,10 +85,17 @@ class Ring:
 
 def band(ring: Ring, cells: int) -> Line:
     """The slots of the ring in `cells` cells. A cell shows what most of its slots hold; sinks always show."""
-    runs, spans = ring.runs(), list[Span]()
-    for cell in range(cells):
-        first = cell * ring.capacity / cells
-        text, ink = _cell(runs, first, first + ring.capacity / cells)
+    runs = ring.runs()
+    drawn = [(str(Slot.FREE), _INKS[Slot.FREE])] * cells
+    mixed = set[int]()
+    for start, stop, kind in runs:
+        first, last = -(-start * cells // ring.capacity), stop * cells // ring.capacity
+        drawn[first:last] = [(str(kind), _INKS[kind])] * max(0, last - first)
+        mixed |= {start * cells // ring.capacity, min(cells - 1, last)}
+    for cell in mixed:
+        drawn[cell] = _cell(runs, cell * ring.capacity / cells, (cell + 1) * ring.capacity / cells)
+    spans = list[Span]()
+    for text, ink in drawn:
         if spans and spans[-1].ink is ink:
             spans[-1] = Span(spans[-1].text + text, ink)
         else:

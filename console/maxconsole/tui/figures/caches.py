@@ -13,7 +13,7 @@ from maxconsole.telemetry.kernels import KernelSums, KernelTable
 from maxconsole.telemetry.report import L1D_CACHE, L1D_CACHE_REFILL, L2D_CACHE, L2D_CACHE_REFILL, ratio
 from maxconsole.telemetry.snapshot import Snapshot
 from maxconsole.tui.figures.choices import PhaseChoice
-from maxconsole.tui.figures.kernels import of_phase
+from maxconsole.tui.figures.kernels import of_phase, sums_of_phase
 
 #: The data caches of a Cortex-A76, each with the PMU events that count its accesses and refills.
 LEVELS: Final = (("L1D", L1D_CACHE, L1D_CACHE_REFILL), ("L2", L2D_CACHE, L2D_CACHE_REFILL))
@@ -55,8 +55,7 @@ def cache_figures(snapshot: Snapshot, choice: PhaseChoice) -> CacheFigures:
     """The figures of one phase, or of both."""
     events = _slots(snapshot)
     table = of_phase(snapshot.kernels, choice)
-    sums = {kernel: table.sums(0, kernel) for kernel in wire.Kernel if kernel != wire.Kernel.STEP}
-    ran = {kernel: one for kernel, one in sums.items() if one.count}
+    ran = sums_of_phase(table)
     total = _levels(ran.values(), events)
     refills = total[0].refills or 0
     rows = []
@@ -88,8 +87,8 @@ class MissHistory:
         if _steps(table) == _steps(last):
             return
         since = of_phase(table - last, PhaseChoice.BOTH)
-        ran = [since.sums(0, kernel) for kernel in wire.Kernel if kernel != wire.Kernel.STEP]
-        for points, level in zip(self.points, _levels(ran, _slots(snapshot)), strict=True):
+        levels = _levels(sums_of_phase(since).values(), _slots(snapshot))
+        for points, level in zip(self.points, levels, strict=True):
             points.append(level.miss)
         self._last = table
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from maxconsole.schema import wire
-from maxconsole.telemetry.kernels import KernelTable
+from maxconsole.telemetry.kernels import KernelSums, KernelTable
 from maxconsole.telemetry.report import MAC_KERNELS, UNCOVERED, KernelRow, kernel_rows, ratio
 from maxconsole.telemetry.snapshot import Snapshot
 from maxconsole.tui.figures.choices import Order, PhaseChoice
@@ -57,8 +57,8 @@ def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order) -> Kern
     table = of_phase(snapshot.kernels, choice)
     events = snapshot.hello.counter_events if snapshot.hello else ()
     found = kernel_rows(table, events)
-    stall_slot = events.index(STALL_BACKEND) if STALL_BACKEND in events else None
-    rows = sorted((_figures(row, table, stall_slot) for row in found), key=_KEYS[order])
+    stalls = _stalls(table, events)
+    rows = sorted((_figures(row, stalls.get(row.kernel)) for row in found), key=_KEYS[order])
     cycles = sum(row.cycles for row in found)
     instructions = sum(row.instructions for row in found)
     macs = sum(row.work for row in found if row.instructions_per_mac is not None)
@@ -82,12 +82,26 @@ def of_phase(table: KernelTable, choice: PhaseChoice) -> KernelTable:
     return KernelTable(values)
 
 
-def _figures(row: KernelRow, table: KernelTable, stall_slot: int | None) -> KernelFigures:
-    kernel = _KERNELS.get(row.kernel)
-    has_macs = kernel in MAC_KERNELS
-    stalls = None
-    if stall_slot is not None and kernel is not None:
-        stalls = table.sums(0, kernel).counters[stall_slot]
+def sums_of_phase(table: KernelTable) -> dict[wire.Kernel, KernelSums]:
+    """Totals over all cores of every kernel that ran, in a table that `of_phase` has made; the steps apart."""
+    totals = table.values[0].sum(axis=0).tolist()
+    ran = ((kernel, totals[kernel]) for kernel in wire.Kernel if kernel != wire.Kernel.STEP and totals[kernel][0])
+    return {
+        kernel: KernelSums(count, cycles, instructions, work, tuple(counters))
+        for kernel, (count, cycles, instructions, work, *counters) in ran
+    }
+
+
+def _stalls(table: KernelTable, events: Sequence[int]) -> dict[str, int]:
+    """Stalled cycles by the kernel's name; nothing where they are not counted."""
+    if STALL_BACKEND not in events:
+        return {}
+    slot = events.index(STALL_BACKEND)
+    return {kernel.name.lower(): one.counters[slot] for kernel, one in sums_of_phase(table).items()}
+
+
+def _figures(row: KernelRow, stalls: int | None) -> KernelFigures:
+    has_macs = _KERNELS.get(row.kernel) in MAC_KERNELS
     return KernelFigures(
         name=row.kernel,
         count=row.count,

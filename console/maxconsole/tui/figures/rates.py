@@ -48,9 +48,9 @@ class RateMeter:
     def _prefill(self, snapshot: Snapshot, hertz: int) -> float | None:
         """Of the last complete answer: while one is prefilled, the board only says how many tokens are done."""
         done = snapshot.done
-        if done is None or not done.prefill_cycles or done.prompt_tokens <= done.cached_tokens:
+        if done is None or not done.prefill_cycles:
             return None
-        return (done.prompt_tokens - done.cached_tokens) * hertz / done.prefill_cycles
+        return done.prompt_tokens * hertz / done.prefill_cycles  # those that were cached are not among them
 
     def _decoding(self, snapshot: Snapshot, hertz: int) -> float | None:
         """Of the answer that runs, from its decode steps so far; afterwards of the last complete one."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from maxconsole.tui.control import Control
 
 _PERIOD: Final = 0.1
+_BREATH: Final = 0.012
 _BAR_ROWS: Final = 2  # status and keys
 _LEAST_PANE: Final = 8
 
@@ -50,6 +51,7 @@ class MainScreen(Doings, Screen[None]):
         self._meter = meter or StandingMeter()
         self._arrangement = Arrangement.STACKED
         self._snapshot: Snapshot | None = None
+        self._behind: list[AnyPane] = []  # panes that do not show it yet
         self._ready = False  # keys may come before the widgets are there
 
     def compose(self) -> ComposeResult:
@@ -134,8 +136,9 @@ class MainScreen(Doings, Screen[None]):
         snapshot = control.snapshot()
         if snapshot != self._snapshot:
             self._snapshot = snapshot
-            for pane in self.panes:
-                pane.clear() if snapshot is None else pane.show(snapshot)
+            idle, self._behind = not self._behind, list(self.panes)
+            if idle:
+                self._catch_up()
         self._bar.show(self._meter.read(control, self._snapshot))
         self._transcript.update_chat(edited=self.edited)
         if not control.chat.turns:
@@ -143,6 +146,13 @@ class MainScreen(Doings, Screen[None]):
         self._prompt.placeholder = prompt_hint(control)
         self._keys.show(self.situation)
         self._draw_rules()
+
+    def _catch_up(self) -> None:
+        """Draws one pane and puts the next one off for a moment, so that a key never waits for all of them."""
+        pane, snapshot = self._behind.pop(0), self._snapshot
+        pane.clear() if snapshot is None else pane.show(snapshot)
+        if self._behind:
+            self.set_timer(_BREATH, self._catch_up)
 
     def _draw_rules(self) -> None:
         done, total = self.control.prefill or (0, 0)

@@ -66,9 +66,10 @@ class Inked(Inking):
             self._drawn_for = (self.size.width, self.size.height)
             self.refresh()
             return
-        for y in range(max(len(before), len(self._drawn))):
-            if y >= len(before) or y >= len(self._drawn) or before[y] != self._drawn[y]:
-                self.refresh(Region(0, y, self.size.width, 1))
+        both = range(max(len(before), len(self._drawn)))
+        changed = [y for y in both if before[y : y + 1] != self._drawn[y : y + 1]]
+        if changed:
+            self.refresh(Region(0, changed[0], size[0], changed[-1] - changed[0] + 1))
 
     def render_line(self, y: int) -> Strip:
         """One line, padded to the widget's width."""
