@@ -3,14 +3,6 @@
 // registers are in gemv_macros.h, the packs in docs/weight-image.md, the references in reference/linear_ref.c.
 #include "kernels/gemv_macros.h"
 
-// The 256 bytes of scales at the start of a pack.
-.macro prefetch_header
-        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
-        prfm    pldl1keep, [x0, #(PREFETCH_AHEAD + 64)]
-        prfm    pldl1keep, [x0, #(PREFETCH_AHEAD + 128)]
-        prfm    pldl1keep, [x0, #(PREFETCH_AHEAD + 192)]
-.endm
-
 // q4_k and q5_k. More registers than in gemv_macros.h:
 //   v2         high bits of a quad (q5_k)        v3       0x30 in every byte
 //   v6, v7     minima of the group as int16      v14, v15 scales of the group as int16
@@ -81,7 +73,6 @@
         ld2r    {v4.4s, v5.4s}, [x10], #8
         .if     \five
         add     x15, x0, #256
-        prfm    pldl1keep, [x15, #PREFETCH_AHEAD]
         .endif
         k_scales \odd
         k_quad  v16, v17, 0, v14, v8, v6, v10, \five
@@ -98,8 +89,7 @@ func \name
         gemv_begin
         movi    v3.16b, #0x30
         panel_begin
-1:      prefetch_header
-        ld1     {v8.8h-v11.8h}, [x0], #64
+1:      ld1     {v8.8h-v11.8h}, [x0], #64
         mov     x13, x0
         add     x14, x0, #128
         add     x0, x0, #192
@@ -168,8 +158,7 @@ func gemv_q6_k
         gemv_begin
         movi    v3.16b, #0x30
         panel_begin
-1:      prefetch_header
-        ld1     {v8.8h, v9.8h}, [x0], #32
+1:      ld1     {v8.8h, v9.8h}, [x0], #32
         mov     x13, x0
         add     x0, x0, #256
         mov     w7, #8
@@ -178,8 +167,6 @@ func gemv_q6_k
         ld1r    {v11.4s}, [x11], #4
         ldp     q6, q14, [x13], #32
         add     x14, x0, #256
-        prfm    pldl1keep, [x14, #PREFETCH_AHEAD]
-        prfm    pldl1keep, [x14, #(PREFETCH_AHEAD + 64)]
         sub     v5.4s, v5.4s, v11.4s
         shl     v5.4s, v5.4s, #5
         shl     v11.4s, v11.4s, #5

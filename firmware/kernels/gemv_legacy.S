@@ -63,7 +63,7 @@
         nibble_quad v22, v23, 1, \xl, \xh, \s1, \m1, \scale, \sum, \minimum, \last_step
 .endm
 
-// Both groups of a 4-bit pack: 190 instructions per 1024 MAC with minima, and 10 prefetches.
+// Both groups of a 4-bit pack: 190 instructions per 1024 MAC with minima.
 .macro gemv_4bit name, minimum
 func \name
         gemv_begin
@@ -79,14 +79,11 @@ func \name
 1:      ld1     {v0.16b-v3.16b}, [x9], #64
         ld4r    {v4.4s-v7.4s}, [x10], #16
         .if     \minimum
-        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
         ld1     {v8.8h-v11.8h}, [x13], #64
-        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
         ld1     {v12.8h-v15.8h}, [x13], x15
         nibble_group v0, v1, v8, v9, v10, v11, v4, v5, 1, #64
         nibble_group v2, v3, v12, v13, v14, v15, v6, v7, 1, x14
         .else
-        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
         ld1     {v8.8h-v11.8h}, [x13], x15
         scale_sum v5, 3
         scale_sum v7, 3
@@ -118,7 +115,6 @@ gemv_4bit gemv_q4_1, 1
         ld1     {v0.16b, v1.16b}, [x9], #32
         ld2r    {v4.4s, v5.4s}, [x10], #8
         add     x14, x0, #256                   // high bits
-        prfm    pldl1keep, [x14, #PREFETCH_AHEAD]
         .if     \minimum == 0
         scale_sum v5, 4
         .endif
@@ -136,14 +132,11 @@ func \name
         panel_begin
 1:      add     x13, x0, #640                    // scale lines
         .if     \minimum
-        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
         ld1     {v8.8h-v11.8h}, [x13], #64
-        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
         ld1     {v12.8h-v15.8h}, [x13], #64
         five_bit_group v8, v9, v10, v11, 1
         five_bit_group v12, v13, v14, v15, 1
         .else
-        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
         ld1     {v8.8h-v11.8h}, [x13], #64
         five_bit_group v8, v9, v8, v9, 0
         five_bit_group v10, v11, v10, v11, 0
@@ -181,14 +174,13 @@ gemv_5bit gemv_q5_1, 1
         byte_quad v22, v23, 1, \xl, \xh, \s1, \scale
 .endm
 
-// 126 instructions per 1024 MAC, and 17 prefetches.
+// 126 instructions per 1024 MAC.
 func gemv_q8_0
         gemv_begin
         panel_begin
 1:      ld1     {v0.16b-v3.16b}, [x9], #64
         ld4r    {v4.4s-v7.4s}, [x10], #16
         add     x13, x0, #1024
-        prfm    pldl1keep, [x13, #PREFETCH_AHEAD]
         ld1     {v8.8h-v11.8h}, [x13], #64
         byte_group v0, v1, v8, v9, v4
         byte_group v2, v3, v10, v11, v6

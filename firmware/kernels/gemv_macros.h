@@ -17,17 +17,13 @@
 //   v30        scales or minima of a quad
 //   v31        15 in every byte
 //
-// Per quad and group of 32: 8 SDOT by element, MUL by the scales, SMLAL (q4_k: MLA) for the minimum, two SMLAL into the sums.
-// q4_1: 100 V slots per 512 MAC, of which 32 are SDOT.
+// Per quad and group of 32: 8 SDOT by element, MUL by the scales, SMLAL (q4_k: MLA) for the
+// minimum, two SMLAL into the sums. q4_1: 96 V slots per 512 MAC, of which 32 are SDOT.
 //
-// Packs are read once and never again. PREFETCH_AHEAD bytes before their use they are fetched by hand: at the
-// end of every panel the strides break, and a hardware prefetcher starts to learn anew.
+// Packs are read once, line after line, which hardware prefetchers follow: PRFM would only cost instructions.
 #pragma once
 
 #include "arch/asm.h"
-
-// What one core reads during a miss to memory (117 ns at 13.8 GB/s on the boards here) is 1.6 KB.
-#define PREFETCH_AHEAD 2560
 
 .macro zero register
         movi    \register\().2d, #0
@@ -66,7 +62,6 @@
 
 // Ends the loop over panels: column scales at x0, after `padding` bytes the next panel.
 .macro panel_end padding=0
-        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
         ld1     {v24.4s-v27.4s}, [x0], #64
         add     x9, sp, #64
         ld1r    {v0.4s}, [x9]
@@ -95,7 +90,6 @@
 
 // A line of packed bytes into v24..v27.
 .macro load_line step
-        prfm    pldl1keep, [x0, #PREFETCH_AHEAD]
         ld1     {v24.16b-v27.16b}, [x0], \step
 .endm
 

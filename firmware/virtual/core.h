@@ -36,6 +36,15 @@ struct stream {
     uint32_t written; // stores: bytes, less those of whole lines
 };
 
+/// A sequential stream of lines that loads follow, whatever their sites.
+struct sequence {
+    uint32_t last;
+    uint32_t ahead; // the first line that was not fetched
+    uint32_t confidence;
+};
+
+enum { SEQUENCES = 8 }; // followed at once: assumed
+
 /// Costs derived from the options once, in ticks.
 struct timing {
     uint64_t l2_wait, l3_wait, dram_wait; // beyond an L1D hit
@@ -57,7 +66,9 @@ struct core {
     struct cache l1d, l2, l3;
     uint32_t
         *recent; // by set of L1D: the entry used last, if using it again would change nothing; or NO_LINE
-    struct stream *stream;               // by site
+    struct stream *stream; // by site
+    struct sequence sequence[SEQUENCES];
+    unsigned next_sequence;              // to be replaced
     uint64_t slot[SLOTS];                // addresses that the anchors recorded; 0: not executed
     uint64_t first_address[BLOCK_INSNS]; // verification only: by instruction
     uint64_t verified, mismatched;

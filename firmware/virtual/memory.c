@@ -13,10 +13,11 @@ enum {
     WINDOW = 128,   // reorder buffer, instructions: Cortex-A76 (WikiChip), LLVM's Neoverse N1 model
     OVERLAP_L2 = 4, // independent L2 hits in flight that an out-of-order core hides: assumed; 2 cycles a line
                     // remain, which is the 32 bytes per cycle of the L2's read path (Cortex-A76 TRM)
-    PREFETCH_LINES = 8, // distance of the stride prefetcher: assumed
-    STREAM_STEP = 8,    // lines that a stream may skip: assumed
-    CONFIDENT = 2,      // equal strides before it starts: assumed
-    LONGEST_STRIDE = 64 // lines: assumed
+    PREFETCH_LINES = 8,  // distance of the stride prefetcher: assumed
+    SEQUENCE_LINES = 16, // how far ahead a sequential stream is fetched: assumed
+    SEQUENCE_STEP = 4,   // lines by which it may advance at once: assumed
+    CONFIDENT = 2,       // equal strides before it starts: assumed
+    LONGEST_STRIDE = 64  // lines: assumed
 };
 
 enum level { LEVEL_L2, LEVEL_L3, LEVEL_DRAM };
@@ -162,8 +163,24 @@ static void prefetch(struct core *core, uint64_t line, bool into_l1d, uint32_t f
         enter_l1d(core, line, flags);
 }
 
-static bool ascending(int32_t stride) {
-    return stride > 0 && stride <= STREAM_STEP;
+/// A sequential stream, whichever instructions read it: `line` continues one if it lies at most a few lines
+/// beyond the last that did. Then the lines ahead of it are fetched.
+static bool follow_stream(struct core *core, uint32_t line) {
+    for (struct sequence *s = core->sequence; s < core->sequence + SEQUENCES; s++) {
+        const uint32_t step = line - s->last;
+        if (step - 1 >= SEQUENCE_STEP)
+            continue;
+        s->last = line;
+        if (s->confidence < CONFIDENT && ++s->confidence < CONFIDENT)
+            return true;
+        const uint32_t ahead = line + SEQUENCE_LINES;
+        for (uint32_t next = s->ahead - line - 1 < SEQUENCE_LINES ? s->ahead : line + 1; next <= ahead;
+             next++)
+            prefetch(core, next, true, LINE_PREFETCHED);
+        s->ahead = ahead + 1;
+        return true;
+    }
+    return false;
 }
 
 /// A load missed, or was the first to use a prefetched line: the prefetcher learns, and runs ahead.
@@ -171,14 +188,13 @@ static void train(struct core *core, const struct range *range, uint64_t line) {
     struct stream *stream = &core->stream[range->site];
     const int32_t stride = (int32_t)((uint32_t)line - stream->last);
     stream->last = (uint32_t)line;
+    if (follow_stream(core, (uint32_t)line))
+        return;
+    core->sequence[core->next_sequence++ % SEQUENCES] = (struct sequence){.last = (uint32_t)line};
     if (stride != stream->stride) {
-        const bool ascends = ascending(stride) && ascending(stream->stride);
         stream->stride = stride;
         stream->confidence = 1;
         stream->lead = 0;
-        // Small steps upward of changing length: a stream with gaps, of which all lines are fetched.
-        for (unsigned n = 1; ascends && n <= PREFETCH_LINES; n++)
-            prefetch(core, line + n, true, LINE_PREFETCHED);
         return;
     }
     if (!stride || stride > LONGEST_STRIDE || stride < -LONGEST_STRIDE)
