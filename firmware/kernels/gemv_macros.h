@@ -18,7 +18,7 @@
 //   v31        15 in every byte
 //
 // Per quad and group of 32: 8 SDOT by element, MUL by the scales, SMLAL (q4_k: MLA) for the
-// minimum, two SMLAL into the sums. q4_1: 96 V slots per 512 MAC, of which 32 are SDOT.
+// minimum, two SMLAL into the sums. q4_1: 92 V slots per 512 MAC, of which 32 are SDOT.
 //
 // Packs are read once, line after line, which hardware prefetchers follow: PRFM would only cost instructions.
 #pragma once

@@ -73,6 +73,7 @@ def test_batches_of_any_size_give_the_same_bits_before_and_after_the_ring_turns(
     tokens = tokens_of(LONG)
     with start(matrix=Q.Q4_1, heads=4, kv_heads=2) as session:
         whole = board_logits(session, tokens)
+        session.link.request(wire.Query(item=wire.QueryItem.KV_STATE))  # answered after the state was sent
         kv = session.snapshot().kv
         assert kv is not None
         assert kv.wraps >= 1
