@@ -198,6 +198,14 @@ def test_a_recording_has_the_facts_and_the_words(connect: Connect, path: Path) -
     assert home not in path.read_bytes()
 
 
+def test_a_recording_of_other_messages_says_so(connect: Connect, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect(record=path)[0].close()
+    with ReplaySession.open(path) as replay:
+        assert replay.notes == ()
+        monkeypatch.setattr(wire, "SCHEMA_HASH", 1)
+        assert "made by another version" in replay.notes[0]
+
+
 def test_a_file_that_is_no_recording_is_a_plain_error(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     with pytest.raises(UserError, match="is not a recording"):
@@ -225,6 +233,7 @@ def test_a_shipped_recording_is_whole_and_small_and_names_no_machine(name: str) 
     assert path.stat().st_size < 2_000_000
     with Recording.open(path) as recording:
         assert not recording.check()
+        assert recording.facts.schema_hash == wire.SCHEMA_HASH, "scripts/make-demo-sessions makes it anew"
         assert recording.facts.model["file"] == "SmolLM2-135M-Instruct.Q4_1.gguf"
         assert not any(b"/home/" in one.data or b"/root/" in one.data for one in recording.transfers())
     events = replayed(path)

@@ -23,7 +23,7 @@ from maxconsole.tui.screens.job import JobScreen
 from maxconsole.tui.themes import DARK, MONOCHROME
 
 SIZES = {"80x24": (80, 24), "120x36": (120, 36), "160x48": (160, 48)}
-LOOKS = [*((name, DARK) for name in SIZES), ("80x24", MONOCHROME), ("120x36", MONOCHROME)]
+LOOKS = [*((name, DARK) for name in SIZES), ("80x24", MONOCHROME)]
 
 Steps = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 
@@ -100,9 +100,7 @@ async def editing(app: ConsoleApp, pilot: Pilot[None]) -> None:
     await ready(app, pilot)
     chat = app.control.chat
     for question in ("what does a kv cache keep?", "and once it is full?"):
-        chat.ask(question).add(
-            "Keys and values of every token that the model has seen, so that none is computed twice."
-        )
+        chat.ask(question).add("Keys and values of every token that the model has seen: none is computed twice.")
         chat.turns[-1].close("18 tokens in 12.0 s, 1.47 tok/s here, 118 tok/s on the board")
     await pilot.press("ctrl+r")
 

@@ -30,8 +30,8 @@ class Playing:
             self._show(event)
         if self._stream and self.answers:
             print_lines(["", *answer_lines(self.answers[-1], self._session.hello)])
-        if loss := self._session.recording.loss:
-            say(f"note: {loss}")
+        for note in self._session.notes:
+            say(f"note: {note}")
 
     def document(self) -> dict[str, Any]:
         """What `ask --json` prints; where there was not exactly one answer, all of them."""

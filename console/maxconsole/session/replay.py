@@ -89,6 +89,14 @@ class ReplaySession:
         """What runs where. Raises UserError as `hello` does."""
         return about(self.hello, self.facts)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know of this recording, in words: what it lacks, and whether its messages are understood."""
+        notes = [str(loss)] if (loss := self.recording.loss) else []
+        if self.facts.schema_hash != wire.SCHEMA_HASH:
+            notes.append("it was made by another version, whose messages differ: some figures may be missing or wrong")
+        return tuple(notes)
+
     def snapshot(self) -> Snapshot:
         """Everything that the board has reported up to this moment of the recording."""
         return self._telemetry.snapshot()

@@ -19,8 +19,8 @@ class Sampling:
     """Parameters of one request. Raises UserError for values that the firmware would refuse.
 
     `temperature` 0 takes the likeliest token. `top_k` 0 means the firmware's largest candidate set. The last
-    `repeat_window` tokens are made less likely by `repeat_penalty`; 1 leaves them alone. `seed` None draws one. `logprobs` asks how likely each
-    chosen token was, which costs a pass over all logits.
+    `repeat_window` tokens are made less likely by `repeat_penalty`; 1 leaves them alone. `seed` None draws one.
+    `logprobs` asks how likely each chosen token was, which costs a pass over all logits.
     """
 
     temperature: float = 0.7

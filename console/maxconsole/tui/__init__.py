@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 from maxconsole.tui.seam import Choice
@@ -16,6 +17,7 @@ def run(choice: Choice) -> int:
     Nothing is left behind: the board is released whatever ends the console. Raises UserError where stdin, stdout and
     stderr are not all a terminal.
     """
+    gc.disable()  # until the first screen stands: a tenth of its time would go into collecting nothing
     from maxconsole.tui.run import run_console  # noqa: PLC0415  Textual is only loaded by those who open the console
 
     return run_console(choice)

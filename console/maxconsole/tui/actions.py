@@ -30,7 +30,6 @@ class Situation:
     attached: bool = False  # a session with a board (or a recording) is open
     answering: bool = False
     asked: bool = False  # there is a question that could be edited
-    chosen: bool = False  # board and model are known
     recording: bool = False
     replaying: bool = False
     where: Where = Where.PROMPT
@@ -90,15 +89,17 @@ ACTIONS: Final = (
            lambda s: not s.replaying),
     Action("answer", "stop", ("escape",), "Stop the answer; what was said so far stays.", footer="stop",
            applies=lambda s: s.answering),
+    Action("replay", "pause", ("f9",), "Hold the recording, or let it run on.", footer="pause",
+           applies=lambda s: s.replaying),
     Action("prompt", "new line", ("ctrl+j", "shift+enter", "alt+enter"), "Start a new line in the prompt.",
            Where.PROMPT, "", lambda s: not s.replaying),
     Action("pane", "next", ("f6",), "Move to the next pane.", footer="next pane"),
     Action("help", "show", ("f1",), "Explain the numbers of the pane you are in, and all keys.", footer="help"),
     Action("help", "commands", ("ctrl+p",), "Find a command by name.", footer="commands"),
     Action("board", "start", ("f5",), "Pack the weights, build the firmware, flash it and start the board.",
-           footer="start", applies=lambda s: s.chosen and not s.attached),
+           footer="start", applies=lambda s: not s.attached or s.replaying),
     Action("board", "restart", ("f5",), "Build what has changed, flash it and start the board again.",
-           footer="restart", applies=lambda s: s.chosen and s.attached and not s.replaying),
+           footer="restart", applies=lambda s: s.attached and not s.replaying),
     Action("answer", "edit and resend", ("ctrl+r",),
            "Take your last question back into the prompt, then the one before. Sending it forgets what came after.",
            footer="edit last", applies=lambda s: s.asked and not s.answering and not s.replaying),
@@ -126,8 +127,6 @@ ACTIONS: Final = (
            applies=lambda s: s.attached and not s.recording and not s.replaying),
     Action("recording", "stop", ("f8",), "End the recording.", footer="end rec.",
            applies=lambda s: s.attached and s.recording),
-    Action("replay", "pause", ("f9",), "Hold the recording, or let it run on.", footer="pause",
-           applies=lambda s: s.replaying),
     Action("replay", "faster", ("f10",), "Play at twice the speed, up to 64 times.", footer="faster",
            applies=lambda s: s.replaying),
     Action("replay", "slower", ("shift+f10",), "Play at half the speed.", applies=lambda s: s.replaying),

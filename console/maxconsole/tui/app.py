@@ -119,7 +119,9 @@ class ConsoleApp(App[None]):
 
 class _Words(Inked):
     def lines(self, cells: int, rows: int) -> list[Line]:
-        texts = ("terminal too small", f"{cells}x{rows}, needs {MIN_CELLS}x{MIN_ROWS}", "Ctrl+Q quits")
+        del rows
+        size = self.app.size
+        texts = ("terminal too small", f"{size.width}x{size.height}, needs {MIN_CELLS}x{MIN_ROWS}", "Ctrl+Q quits")
         return [
             line(Span(f"{text:^{cells}}", Ink.WARN if index == 0 else Ink.PLAIN)) for index, text in enumerate(texts)
         ]

@@ -91,6 +91,11 @@ class Control:
         return self._stream is not None
 
     @property
+    def board_name(self) -> str:
+        """The chosen board, for people."""
+        return self.choice.board or "the default board"
+
+    @property
     def model_name(self) -> str:
         """The chosen model, for people."""
         return self._model_name or (Path(self.choice.model).stem if self.choice.model else "the demo model")
@@ -170,7 +175,7 @@ class Control:
                 releasing.join()
             self.session = self.workbench.open(choice, job.progress)
 
-        self.starting = Job(f"{self.model_name} on {choice.board}", work, expected=_STAGES)
+        self.starting = Job(f"{self.model_name} on {self.board_name}", work, expected=_STAGES)
 
     def release(self) -> None:
         """Lets go of the board."""
@@ -229,6 +234,8 @@ class Control:
 
     def tick(self) -> None:
         """Takes what the jobs have brought since the last time."""
+        if not self.choice.board:
+            self.choice = replace(self.choice, board=self.workbench.default.board)
         self._take_text()
         self._overhear()
         session = self.session

@@ -22,7 +22,7 @@ def guide(control: Control) -> list[Line]:
     choice = control.choice
     lines = [
         (),
-        _row("board", choice.board, "board.pick", "takes another"),
+        _row("board", control.board_name, "board.pick", "takes another"),
         _row("model", control.model_name, "model.pick", "takes another"),
         _row("context", f"{choice.context} tokens, batch {choice.batch}", "settings.edit", "changes it"),
         (),

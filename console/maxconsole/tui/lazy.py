@@ -24,7 +24,9 @@ class LazyWorkbench:
     def _real(self) -> RealWorkbench:
         from maxconsole.tui.workbench import RealWorkbench  # noqa: PLC0415  it takes longer than the first paint may
 
-        return RealWorkbench(self.default)
+        real = RealWorkbench(self.default)
+        self.default = real.default
+        return real
 
     def warm_up(self) -> None:
         """Loads what is behind it, in a thread, so that the first question is answered soon."""

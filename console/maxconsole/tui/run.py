@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -18,7 +19,12 @@ def run_console(choice: Choice) -> int:
     """See maxconsole.tui.run."""
     check_terminal()
     workbench = LazyWorkbench(choice)
-    return _run(ConsoleApp(workbench, once_shown=workbench.warm_up))
+
+    def once_shown() -> None:
+        gc.enable()
+        workbench.warm_up()
+
+    return _run(ConsoleApp(workbench, once_shown=once_shown))
 
 
 def run_replay(path: Path, choice: Choice, *, speed: float, paused: bool) -> int:

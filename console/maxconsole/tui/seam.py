@@ -22,9 +22,12 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the user wants to run. `model` None is the demo model; `fast` leaves out a virtual board's timing model."""
+    """What the user wants to run. `board` empty is the default one, `model` None the demo model.
 
-    board: str
+    `fast` leaves out a virtual board's timing model.
+    """
+
+    board: str = ""
     model: str | None = None
     context: int = 512
     batch: int = 64
@@ -226,7 +229,9 @@ class Workbench(Protocol):
     """Boards, models, and the way from a choice to a session."""
 
     @property
-    def default(self) -> Choice: ...
+    def default(self) -> Choice:
+        """What is chosen at first; its board is empty until the profiles have been read."""
+        ...
 
     def boards(self) -> Sequence[BoardCard]: ...
 

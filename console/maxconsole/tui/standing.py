@@ -29,7 +29,7 @@ class StandingMeter:
         """The bar as it is now."""
         session = control.session
         if session is None or snapshot is None:
-            return Standing(control.state, control.choice.board, control.model_name)
+            return Standing(control.state, control.board_name, control.model_name)
         if session is not self._session or self._rates is None:
             from maxconsole.tui.figures.rates import RateMeter  # noqa: PLC0415  numpy would delay the first paint
 
@@ -40,7 +40,8 @@ class StandingMeter:
             state=control.state,
             board=identity.board,
             model=identity.model,
-            carrier=_carrier(identity.carrier, session.player.playback() if session.player else None),
+            carrier=identity.carrier,
+            place=_place(session.player.playback()) if session.player else "",
             link_bytes_per_s=rates.link_bytes_per_s,
             dropped=snapshot.dropped_events,
             damaged=link.bad_frames + link.lost_frames,
@@ -51,11 +52,9 @@ class StandingMeter:
         )
 
 
-def _carrier(name: str, playback: Playback | None) -> str:
-    """RTT, UART, or where a replay stands."""
-    if playback is None:
-        return name
+def _place(playback: Playback) -> str:
+    """Where a replay stands, and how fast it goes."""
     place = f"{clock(playback.at)}/{clock(playback.length)}"
     if playback.ended:
-        return f"{name} {place} end"
-    return f"{name} {place} {f'{playback.speed:g}x' if playback.speed else 'at once'}"
+        return f"{place} end"
+    return f"{place} {f'{playback.speed:g}x' if playback.speed else 'at once'}"

@@ -8,11 +8,12 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from maxconsole import paths
-from maxconsole.boards import Board, ProfileError, list_boards, load_board, plan
+from maxconsole.boards import DEFAULT_BOARD, Board, ProfileError, list_boards, load_board, plan
 from maxconsole.boards.planner import check_context
 from maxconsole.boards.ranges import show_bytes
 from maxconsole.errors import DoesNotFit, UserError
@@ -38,7 +39,7 @@ class RealWorkbench:
     """Boards of the profiles, models of the cache, of the current folder and of `MAXCONSOLE_MODELS` (a path list)."""
 
     def __init__(self, default: Choice) -> None:
-        self.default = default
+        self.default = default if default.board else replace(default, board=DEFAULT_BOARD)
 
     def boards(self) -> Sequence[BoardCard]:
         """The shipped boards, and the chosen one where it is a profile of the user's own."""
@@ -73,11 +74,12 @@ class RealWorkbench:
 
     def open(self, choice: Choice, progress: Progress) -> Session:
         """Raises UserError and its kinds, also for a board that another console holds."""
-        claim = Claim(choice.board)
+        board = choice.board or self.default.board
+        claim = Claim(board)
         try:
             if choice.model is None and not demo.demo_path().is_file():
                 demo.fetch_demo(lambda words: progress("fetch", 0, 0, words))
-            setup = Setup(choice.board, choice.model, choice.context, choice.batch, choice.fast)
+            setup = Setup(board, choice.model, choice.context, choice.batch, choice.fast)
             return LiveSession(BoardSession.open(setup, progress), claim)
         except BaseException:
             claim.release()

@@ -105,7 +105,6 @@ class MainScreen(Doings, Screen[None]):
             attached=session is not None,
             answering=self.control.answering,
             asked=bool(self.control.chat.questions),
-            chosen=bool(self.control.choice.board),
             recording=bool(self.control.recording),
             replaying=session is not None and session.player is not None,
             where=self.where,

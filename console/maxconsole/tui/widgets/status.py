@@ -22,7 +22,8 @@ class Standing:
     state: State = State.NONE
     board: str | None = None
     model: str | None = None
-    carrier: str = ""  # RTT, UART, replay 4x
+    carrier: str = ""  # RTT, UART, replay
+    place: str = ""  # where a replay stands, and how fast it goes
     link_bytes_per_s: float | None = None
     dropped: int = 0  # events that the board had no room for
     damaged: int = 0  # frames lost or bad on the way
@@ -83,7 +84,11 @@ def _parts(standing: Standing) -> list[list[Line]]:
     parts = [names]
     rate = data_rate(standing.link_bytes_per_s)
     carrier = Span(f"{standing.carrier} ", Ink.DIM)
-    parts.append([line(carrier, rate), line(rate)] if standing.carrier else [()])
+    if standing.place:
+        place = line(Span(standing.place, Ink.ACCENT))
+        parts.append([(carrier, *place, Span(f"  {rate}")), (carrier, *place), place])
+    else:
+        parts.append([line(carrier, rate), line(rate)] if standing.carrier else [()])
     parts.append(_losses(standing) if standing.carrier else [()])
     model = line(standing.model or "")
     parts.append([model, *(fit(model, cells) for cells in (20, 16, 13, 11, 9))])
@@ -103,7 +108,7 @@ def _parts(standing: Standing) -> list[list[Line]]:
 def _losses(standing: Standing) -> list[Line]:
     """Drops at the board and damage on the way; a warning sign as soon as there is one."""
     if not standing.dropped and not standing.damaged:
-        return [line(Span("no drops", Ink.DIM)), line(Span("drop 0", Ink.DIM))]
+        return [line(Span("no drops", Ink.DIM)), line(Span("drop 0", Ink.DIM)), ()]
     dropped, damaged = grouped(standing.dropped), grouped(standing.damaged)
     return [
         line(Span(f"▲ {dropped} dropped, {damaged} damaged", Ink.WARN)),
