@@ -253,7 +253,7 @@ class Board:
         chunk = next(self._chunks, None)
         if chunk is None:
             self.done.set()
-            time.sleep(timeout)
+            time.sleep(min(timeout, 0.001))
         return chunk or b""
 
     def write(self, data: bytes, /) -> None: ...
