@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
-from desk import Desk
 from textual.pilot import Pilot
 
 from maxconsole.tui.app import ConsoleApp
+from maxconsole.tui.seam import Workbench
 from maxconsole.tui.standing import StandingMeter
 from maxconsole.tui.themes import DARK
 
@@ -27,12 +28,12 @@ _NAMES = {
 }
 
 
-def console(desk: Desk, *, theme: str = DARK) -> ConsoleApp:
+def console(desk: Workbench, *, theme: str = DARK) -> ConsoleApp:
     """An app whose clock stands still, so that rates do not flicker."""
     return ConsoleApp(desk, theme=theme, meter=StandingMeter(now=lambda: 0.0))
 
 
-def drive(desk: Desk, steps: Steps, *, size: tuple[int, int] = (120, 36)) -> ConsoleApp:
+def drive(desk: Workbench, steps: Steps, *, size: tuple[int, int] = (120, 36)) -> ConsoleApp:
     """Runs `steps` in a console of this size, and leaves it as a user would."""
     app = console(desk)
 
@@ -46,9 +47,10 @@ def drive(desk: Desk, steps: Steps, *, size: tuple[int, int] = (120, 36)) -> Con
     return app
 
 
-async def wait_for(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
-    """Lets the console work until `condition` holds."""
-    for _ in range(int(_PATIENCE / 0.05)):
+async def wait_for(pilot: Pilot[None], condition: Callable[[], bool], patience: float = _PATIENCE) -> None:
+    """Lets the console work until `condition` holds, for at most so many seconds."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
         if condition():
             await pilot.pause()
             return

@@ -125,14 +125,13 @@ def test_a_second_console_on_the_same_board_is_refused_with_the_holder_s_number(
 
 
 @pytest.mark.system
-@pytest.mark.long  # fails since answers come through the session's events: see docs/console.md
 def test_killing_the_emulator_in_mid_answer_shows_a_message_and_starts_anew() -> None:
     with Terminal() as terminal:
         terminal.wait_for_text("commands")
         terminal.type(F5)
         terminal.wait_for_text("The board is ready", timeout=240)
         terminal.type(b"what is a cache?\r")
-        terminal.wait_for_text("prefill", timeout=60)
+        terminal.wait_for_text("answering", timeout=60)
         emulators = [one for one in children(terminal.process.pid) if "qemu" in _name(one)]
         assert len(emulators) == 1
         os.kill(emulators[0], signal.SIGKILL)
@@ -144,13 +143,13 @@ def test_killing_the_emulator_in_mid_answer_shows_a_message_and_starts_anew() ->
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("wait", ["build", "boot", "prefill"])
+@pytest.mark.parametrize("wait", ["build", "boot", "answering"])
 def test_leaving_at_any_moment_leaves_nothing_behind(wait: str, tmp_path: Path) -> None:
     before = set(os.listdir("/dev/shm"))
     with Terminal() as terminal:
         terminal.wait_for_text("commands")
         terminal.type(F5)
-        if wait == "prefill":
+        if wait == "answering":
             terminal.wait_for_text("The board is ready", timeout=240)
             terminal.type(b"what is a cache?\r")
         terminal.wait_for_text(wait, timeout=240)

@@ -279,6 +279,18 @@ def test_control_c_copies_what_is_selected_and_stays() -> None:
     drive(Desk(), steps)
 
 
+def test_text_that_comes_in_one_burst_is_sent_whole() -> None:
+    desk = Desk()
+
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await start(app, pilot)
+        for key, char in [*((char, char) for char in "burst"), ("enter", "\r")]:
+            app.post_message(events.Key(key, char))
+        await wait_for(pilot, lambda: desk.sessions[0].asked == ["burst"])
+
+    drive(desk, steps)
+
+
 def test_keys_that_come_before_the_first_screen_do_no_harm() -> None:
     async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
         await pilot.press("f2", "f2", "escape", "f1", "f1", "f3", "escape", "f4", "escape")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from maxconsole.tui.seam import Choice
 
-__all__ = ["Choice", "replay", "run"]
+__all__ = ["Choice", "replay", "run", "tour"]
 
 
 def run(choice: Choice) -> int:
@@ -31,3 +31,14 @@ def replay(path: Path, choice: Choice, *, speed: float = 1.0, paused: bool = Fal
     from maxconsole.tui.run import run_replay  # noqa: PLC0415  Textual is only loaded by those who open the console
 
     return run_replay(path, choice, speed=speed, paused=paused)
+
+
+def tour(choice: Choice, questions: tuple[str, str], recording: Path | None = None, *, speed: float = 1.0) -> int:
+    """The console with a guided demo: it starts the board of `choice` and asks two questions, greedily.
+
+    With a `recording` it plays that instead and needs no board. The console stays open for the user when the tour
+    is over. Raises UserError as `run` and `replay` do.
+    """
+    from maxconsole.tui.run import run_tour  # noqa: PLC0415  Textual is only loaded by those who open the console
+
+    return run_tour(choice, questions, recording, speed=speed)

@@ -33,6 +33,7 @@ class Situation:
     recording: bool = False
     replaying: bool = False
     where: Where = Where.PROMPT
+    touring: bool = False  # a guided demo runs
 
 
 Test: TypeAlias = Callable[[Situation], bool]
@@ -89,6 +90,8 @@ ACTIONS: Final = (
            lambda s: not s.replaying),
     Action("answer", "stop", ("escape",), "Stop the answer; what was said so far stays.", footer="stop",
            applies=lambda s: s.answering),
+    Action("tour", "end", ("f12",), "End the guided demo; the console stays as it is.", footer="end tour",
+           applies=lambda s: s.touring),
     Action("replay", "pause", ("f9",), "Hold the recording, or let it run on.", footer="pause",
            applies=lambda s: s.replaying),
     Action("prompt", "new line", ("ctrl+j", "shift+enter", "alt+enter"), "Start a new line in the prompt.",
@@ -166,7 +169,7 @@ _BY_ID: Final = {action.id: action for action in ACTIONS}
 def bindings(where: Where) -> list[BindingType]:
     """Textual bindings of the actions of one place. Those that share a key are told apart by what applies."""
     keys = dict.fromkeys(key for action in ACTIONS if action.where is where for key in action.keys)
-    first = where in {Where.ANYWHERE, Where.PROMPT}  # before the widget itself sees the key
+    first = where is Where.ANYWHERE  # also before a widget that takes text sees the key
     return [Binding(key, f"screen.perform('{where}', '{key}')", show=False, priority=first) for key in keys]
 
 

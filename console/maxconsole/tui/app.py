@@ -24,6 +24,7 @@ from maxconsole.tui.screens.main import MainScreen
 from maxconsole.tui.seam import Workbench
 from maxconsole.tui.standing import StandingMeter
 from maxconsole.tui.themes import MONOCHROME, THEMES, initial_theme
+from maxconsole.tui.tour import Tour
 from maxconsole.tui.widgets.inked import Inked
 
 
@@ -44,12 +45,14 @@ class ConsoleApp(App[None]):
         theme: str | None = None,
         meter: StandingMeter | None = None,
         once_shown: Callable[[], None] | None = None,
+        tour: Tour | None = None,
     ) -> None:
         chosen = theme or initial_theme()
         super().__init__(ansi_color=True if chosen == MONOCHROME and os.environ.get("NO_COLOR") else None)
         self.control = Control(workbench)
         self._meter = meter
         self._once_shown = once_shown
+        self._tour = tour
         for one in THEMES:
             self.register_theme(one)
         self.theme = chosen
@@ -64,7 +67,7 @@ class ConsoleApp(App[None]):
         return ()
 
     def get_default_screen(self) -> Screen[None]:
-        return MainScreen(self.control, self._meter)
+        return MainScreen(self.control, self._meter, self._tour)
 
     @property
     def main(self) -> MainScreen:

@@ -12,7 +12,11 @@ from types import FrameType
 from maxconsole.errors import UserError
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.lazy import LazyWorkbench
-from maxconsole.tui.seam import Choice
+from maxconsole.tui.seam import Choice, Generating
+from maxconsole.tui.tour import live_tour, recorded_tour
+
+#: An emulated board makes one or two a second.
+_TOUR_TOKENS = 32
 
 
 def run_console(choice: Choice) -> int:
@@ -32,12 +36,27 @@ def run_replay(path: Path, choice: Choice, *, speed: float, paused: bool) -> int
     check_terminal()
     workbench = LazyWorkbench(choice)
     app = ConsoleApp(workbench)
+    _adopt(app, workbench, path, speed=speed, paused=paused)
+    return _run(app)
+
+
+def run_tour(choice: Choice, questions: tuple[str, str], recording: Path | None, *, speed: float) -> int:
+    """See maxconsole.tui.tour."""
+    check_terminal()
+    workbench = LazyWorkbench(choice)
+    app = ConsoleApp(workbench, tour=live_tour(questions) if recording is None else recorded_tour())
+    app.control.generating = Generating(temperature=0.0, top_k=1, repeat_penalty=1.0, max_new=_TOUR_TOKENS)
+    if recording is not None:
+        _adopt(app, workbench, recording, speed=speed, paused=False)
+    return _run(app)
+
+
+def _adopt(app: ConsoleApp, workbench: LazyWorkbench, path: Path, *, speed: float, paused: bool) -> None:
     app.control.adopt(workbench.replay(str(path)))
     player = app.control.player
     if player is not None:
         player.set_speed(speed)
         player.pause(paused)
-    return _run(app)
 
 
 def check_terminal() -> None:

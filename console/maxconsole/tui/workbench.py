@@ -50,7 +50,7 @@ class RealWorkbench:
 
     def models(self, choice: Choice) -> Sequence[ModelCard]:
         """Cards of all files that are usable at all; others would only be noise here."""
-        board = load_board(choice.board)
+        board = self._board(choice)
         cards = []
         for path in _model_files(choice.model):
             try:
@@ -63,7 +63,7 @@ class RealWorkbench:
 
     def model(self, path: str, choice: Choice) -> ModelCard:
         """Raises UserError for what is no usable model."""
-        return _model_card(Path(path).expanduser(), load_board(choice.board), choice)
+        return _model_card(Path(path).expanduser(), self._board(choice), choice)
 
     def check(self, choice: Choice, generating: Generating) -> None:
         """Raises UserError for settings that are not possible."""
@@ -84,6 +84,9 @@ class RealWorkbench:
         except BaseException:
             claim.release()
             raise
+
+    def _board(self, choice: Choice) -> Board:
+        return load_board(choice.board or self.default.board)
 
     def recordings(self) -> Sequence[RecordingCard]:
         """The shipped ones, then those of the current folder; files that are no recordings are passed over."""

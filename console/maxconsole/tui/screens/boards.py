@@ -52,9 +52,10 @@ class BoardPicker(Dialog[str]):
 
     def _show(self, cards: Sequence[BoardCard]) -> None:
         self._cards = cards
+        current = self._current or self._workbench.default.board
         names = [card.name for card in cards]
-        cursor = names.index(self._current) if self._current in names else 0
-        self.query_one(Menu).show(_HEAD, [_entry(card, card.name == self._current) for card in cards], cursor)
+        cursor = names.index(current) if current in names else 0
+        self.query_one(Menu).show(_HEAD, [_entry(card, card.name == current) for card in cards], cursor)
         self._tell(cursor)
 
     def on_menu_moved(self, event: Menu.Moved) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maxconsole.tui.control import Control
     from maxconsole.tui.job import Job
     from maxconsole.tui.screens.settings import Settings
+    from maxconsole.tui.tour import Tour
 
 AnyPane: TypeAlias = KernelPane | CachePane | RingPane | LogPane
 
@@ -37,6 +38,7 @@ class Doings(Screen[None]):
     control: Control
     zoomed = False
     shown = 0  # the pane that is seen where only one is
+    tour: Tour | None = None
     edited: int | None = None  # the turn, a question, that is being edited
 
     @property
@@ -256,6 +258,16 @@ class Doings(Screen[None]):
         if player is not None:
             now = min(_SPEEDS, key=lambda speed: abs(speed - player.playback().speed))
             player.set_speed(_SPEEDS[max(0, min(len(_SPEEDS) - 1, _SPEEDS.index(now) + step))])
+
+    # Guided demo ------------------------------------------------------------------------------------------------
+
+    def type_into_prompt(self, text: str) -> None:
+        """As if the user had typed it."""
+        self.query_one(Prompt).insert(text)
+
+    def do_tour_end(self) -> None:
+        if self.tour is not None:
+            self.tour.end()
 
     # Console ----------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
@@ -22,6 +23,7 @@ from maxconsole.tui.panes.log import LogPane
 from maxconsole.tui.panes.ring import RingPane
 from maxconsole.tui.screens.doings import AnyPane, Doings
 from maxconsole.tui.standing import StandingMeter
+from maxconsole.tui.widgets.caption import CAPTION_ROWS, Caption
 from maxconsole.tui.widgets.footer import Keys
 from maxconsole.tui.widgets.prompt import Prompt
 from maxconsole.tui.widgets.rule import Rule
@@ -32,6 +34,7 @@ from maxconsole.tui.widgets.transcript import Transcript
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
     from maxconsole.tui.control import Control
+    from maxconsole.tui.tour import Tour
 
 _PERIOD: Final = 0.1
 _BREATH: Final = 0.012
@@ -45,13 +48,15 @@ class MainScreen(Doings, Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.ANYWHERE)
     AUTO_FOCUS = "Prompt"
 
-    def __init__(self, control: Control, meter: StandingMeter | None = None) -> None:
+    def __init__(self, control: Control, meter: StandingMeter | None = None, tour: Tour | None = None) -> None:
         super().__init__()
+        self.tour = tour
         self.control = control
         self._meter = meter or StandingMeter()
         self._arrangement = Arrangement.STACKED
         self._snapshot: Snapshot | None = None
         self._behind: list[AnyPane] = []  # panes that do not show it yet
+        self._told: tuple[object, ...] = ()  # what the guide depends on, as of its last words
         self._ready = False  # keys may come before the widgets are there
 
     def compose(self) -> ComposeResult:
@@ -69,13 +74,16 @@ class MainScreen(Doings, Screen[None]):
                 yield CachePane()
                 yield RingPane()
                 yield LogPane()
-        yield Keys()
+        with Vertical(id="foot"):
+            yield Caption()
+            yield Keys()
 
     def on_mount(self) -> None:
         query = self.query_one
         self._panes = (query(KernelPane), query(CachePane), query(RingPane), query(LogPane))
         self._bar, self._keys, self._tabs = query(StatusBar), query(Keys), query(TabStrip)
         self._talk_rule, self._transcript, self._prompt = query("#talk > Rule", Rule), query(Transcript), query(Prompt)
+        self._caption = query(Caption)
         self._ready = True
         self.set_interval(_PERIOD, self.look)
         self.place()
@@ -108,6 +116,7 @@ class MainScreen(Doings, Screen[None]):
             recording=bool(self.control.recording),
             replaying=session is not None and session.player is not None,
             where=self.where,
+            touring=self.tour is not None,
         )
 
     def action_perform(self, where: str, key: str) -> None:
@@ -128,6 +137,7 @@ class MainScreen(Doings, Screen[None]):
         """Takes what is new and draws it."""
         control = self.control
         control.tick()
+        self._guide()
         for notice in control.notices():
             self.notify(
                 notice.hint or notice.what, title=notice.what if notice.hint else "", severity="error", markup=False
@@ -140,11 +150,24 @@ class MainScreen(Doings, Screen[None]):
                 self._catch_up()
         self._bar.show(self._meter.read(control, self._snapshot))
         self._transcript.update_chat(edited=self.edited)
-        if not control.chat.turns:
+        told = (control.state, control.choice, control.model_name, control.session is None)
+        if told != self._told:
+            self._told = told
             self._transcript.guide(guide(control))
-        self._prompt.placeholder = prompt_hint(control)
+            self._prompt.placeholder = prompt_hint(control)
         self._keys.show(self.situation)
         self._draw_rules()
+
+    def _guide(self) -> None:
+        """The guided demo's next words, while there are any and nothing stands in front."""
+        if self.tour is not None and self.app.screen is self:
+            self.tour.tick(self, time.monotonic())
+            self._caption.show(self.tour.caption)
+            if self.tour.over:
+                self.tour = None
+        if self._caption.display != (self.tour is not None):
+            self._caption.display = self.tour is not None
+            self.place()
 
     def _catch_up(self) -> None:
         """Draws one pane and puts the next one off for a moment, so that a key never waits for all of them."""
@@ -184,14 +207,15 @@ class MainScreen(Doings, Screen[None]):
             return
         self._arrangement = arrangement(cells, rows)
         self._set_classes()
-        heights = pane_rows(rows - _BAR_ROWS)
+        bars = _BAR_ROWS + (CAPTION_ROWS if self.tour is not None else 0)
+        heights = pane_rows(rows - bars)
         for index, pane in enumerate(self.panes):
             pane.display = not self.tabbed or index == self.shown
             pane.styles.height = "1fr" if self.tabbed else heights[index]
             pane.set_tabbed(self.tabbed)
         self._tabs.display = self.tabbed
         stacked = not self.zoomed and self._arrangement is not Arrangement.TILED
-        self.query_one("#figures").styles.height = max(_LEAST_PANE, (rows - _BAR_ROWS) // 2) if stacked else "1fr"
+        self.query_one("#figures").styles.height = max(_LEAST_PANE, (rows - bars) // 2) if stacked else "1fr"
         self._draw_rules()
 
     def _set_classes(self) -> None:

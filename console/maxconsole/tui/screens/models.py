@@ -43,7 +43,8 @@ class ModelPicker(Dialog[ModelCard]):
 
     def on_mount(self) -> None:
         choice = self._choice
-        about = f"for {choice.board}, context {choice.context}, batch {choice.batch}"
+        board = choice.board or self._workbench.default.board or "the default board"
+        about = f"for {board}, context {choice.context}, batch {choice.batch}"
         self.query_one(Rule).say(note=line(Span(about, Ink.DIM)), lit=True)
         self.query_one(Menu).focus()
         self._draw()

@@ -13,7 +13,7 @@ from maxconsole.tui.widgets.inked import Inked
 class Keys(Inked):
     """As many as fit, in the table's order."""
 
-    DEFAULT_CSS = "Keys { height: 1; dock: bottom; }"
+    DEFAULT_CSS = "Keys { height: 1; }"
 
     _situation = Situation()
 

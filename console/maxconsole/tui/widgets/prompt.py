@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual import events
-from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
 from maxconsole.link.text import printable
-from maxconsole.tui.actions import Where, bindings
+from maxconsole.tui.actions import ACTIONS, Where
 
 #: Characters. The firmware takes 32768 tokens; text of more than this would be refused anyway, but only after minutes.
 PROMPT_MAX: Final = 64 * 1024
 
 
+_KEYS: Final = frozenset(key for action in ACTIONS if action.where is Where.PROMPT for key in action.keys)
+
+
 class Prompt(TextArea):
     """Grows with its text up to `ROWS_MAX` rows. Up on the first line and Down on the last walk through the history."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings(Where.PROMPT)
     WHERE = Where.PROMPT
     ROWS_MAX: ClassVar[int] = 8
 
@@ -69,6 +70,11 @@ class Prompt(TextArea):
         self.replace(text, *self.selection)
 
     async def _on_key(self, event: events.Key) -> None:
+        if event.key in _KEYS:  # here and not as a binding with priority, which would overtake text still on its way
+            event.prevent_default()
+            event.stop()
+            await self.run_action(f"screen.perform('{Where.PROMPT}', '{event.key}')")
+            return
         if event.key in {"up", "down"} and self._walk(-1 if event.key == "up" else 1):
             event.prevent_default()
             event.stop()

@@ -25,10 +25,12 @@ class Rule(Inked):
 
     def say(self, *, note: Line | None = None, headline: Line | None = None, lit: bool | None = None) -> None:
         """Changes what is given."""
+        before = (self._note, self._headline, self._lit)
         self._note = self._note if note is None else note
         self._headline = self._headline if headline is None else headline
         self._lit = self._lit if lit is None else lit
-        self.redraw()
+        if (self._note, self._headline, self._lit) != before:
+            self.redraw()
 
     def lines(self, cells: int, rows: int) -> Sequence[Line]:
         del rows
