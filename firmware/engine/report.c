@@ -34,7 +34,7 @@ static void report_hello(void) {
     if (BOARD_MODELLED)
         hello.flags |= HELLO_FLAG_MODELLED;
     memcpy(hello.build_id, BUILD_ID, sizeof hello.build_id);
-    pmu_events(hello.counter_events);
+    memcpy(hello.counter_events, pmu_events(), sizeof hello.counter_events);
     put_text(hello.board, sizeof hello.board, BOARD_NAME);
     const struct image_header *model = engine_model();
     if (model != NULL) {

@@ -10,6 +10,7 @@
 #include "engine/prompt.h"
 #include "engine/report.h"
 #include "hal/idle.h"
+#include "hal/pmu.h"
 #include "link/channel.h"
 #include "link/crc32.h"
 #include "link/frame.h"
@@ -72,6 +73,14 @@ static struct answer set(const struct frame *frame) {
         return ok;
     }
     return answer(REPLY_STATUS_BAD_VALUE, "no such setting");
+}
+
+static struct answer select_events(const struct frame *frame) {
+    struct select_events command;
+    memcpy(&command, frame->payload, sizeof command);
+    pmu_select(command.events);
+    telemetry_restart(); // totals of different events do not add up
+    return ok;
 }
 
 static struct answer checksum(const struct frame *frame) {
@@ -138,6 +147,7 @@ static const struct command {
     {MESSAGE_TYPE_CANCEL, sizeof(struct cancel), true, cancel},
     {MESSAGE_TYPE_RESET_KV, 0, false, reset_kv},
     {MESSAGE_TYPE_SET, sizeof(struct set), false, set},
+    {MESSAGE_TYPE_SELECT_EVENTS, sizeof(struct select_events), false, select_events},
     {MESSAGE_TYPE_QUERY, sizeof(struct query), true, query},
     {MESSAGE_TYPE_CHECKSUM, sizeof(struct checksum), false, checksum},
     {MESSAGE_TYPE_PING, sizeof(struct ping), true, ping},

@@ -13,7 +13,7 @@
 struct pmu_sample {
     uint64_t cycles;
     uint64_t instructions;       // retired; 0 where the profile selects no such counter
-    uint64_t counters[COUNTERS]; // events selected by the board profile, in that order
+    uint64_t counters[COUNTERS]; // of the selected events, in their order
 };
 
 /// Starts the calling core's counters. Once per core.
@@ -31,8 +31,11 @@ void pmu_read(struct pmu_sample *sample);
 /// Cycles alone: cheaper than a sample.
 uint64_t pmu_cycles(void);
 
-/// Events behind pmu_sample.counters, as PMU event numbers.
-void pmu_events(uint16_t events[COUNTERS]);
+/// Events behind pmu_sample.counters, as PMU event numbers: at first those of the board profile.
+const uint16_t *pmu_events(void);
+
+/// Counts other events from now on, on every core. Samples from before and after do not compare.
+void pmu_select(const uint16_t events[COUNTERS]);
 
 /// Counts L1D accesses and refills that fall into `base`..`base + bytes` apart, from now on. Only the virtual
 /// board can; elsewhere both counts stay 0.

@@ -12,10 +12,12 @@
 static volatile struct device_page *const page = (volatile struct device_page *)BOARD_DEVICE_PAGE;
 
 static bool present;
+static uint16_t selected[COUNTERS] = BOARD_PMU_EVENTS;
 
-/// The model counts from power-on: there is nothing to start.
+/// The model counts everything from power-on: there is nothing to start.
 void pmu_init(void) {
     present = page->magic == DEVICE_PAGE_MAGIC && page->version == DEVICE_PAGE_VERSION;
+    pmu_select(selected);
 }
 
 bool pmu_present(void) {
@@ -49,10 +51,13 @@ uint64_t pmu_cycles(void) {
     return present ? latch()->cycles : 0;
 }
 
-void pmu_events(uint16_t events[COUNTERS]) {
-    static const uint16_t selected[COUNTERS] = BOARD_PMU_EVENTS;
+const uint16_t *pmu_events(void) {
+    return selected;
+}
+
+void pmu_select(const uint16_t events[COUNTERS]) {
     for (unsigned i = 0; i < COUNTERS; i++)
-        events[i] = present ? page->counter_events[i] : selected[i];
+        page->counter_events[i] = selected[i] = events[i];
 }
 
 void pmu_watch(const void *base, size_t bytes) {

@@ -15,13 +15,15 @@
 #define EVENT_COUNTERS  ((1u << COUNTERS) - 1)
 #define INST_RETIRED    0x08
 
-static const uint16_t selected[COUNTERS] = BOARD_PMU_EVENTS;
+static uint16_t selected[COUNTERS] = BOARD_PMU_EVENTS;
+static unsigned selection; // its number: each core follows when it reads next, for it alone reaches its PMU
 
 // The event counters wrap: what has been counted up to the last reading is kept here. A counter must be read
 // at least once in 2^32 events, that is, every second or so while the core is busy.
 static struct {
     uint64_t total[COUNTERS];
     uint32_t last[COUNTERS];
+    unsigned selection;
 } counted[BOARD_CORES];
 
 static bool counting;
@@ -40,13 +42,18 @@ uint64_t pmu_hz(void) {
     return BOARD_COUNTER_HZ;
 }
 
+static void apply_selection(void) {
+#define SELECT(n) sysreg_write(pmevtyper##n##_el0, selected[n]);
+    EVENT_REGISTERS(SELECT)
+#undef SELECT
+    counted[core_number()].selection = selection;
+}
+
 void pmu_init(void) {
     counting = pmu_present();
     if (!counting)
         return;
-#define SELECT(n) sysreg_write(pmevtyper##n##_el0, selected[n]);
-    EVENT_REGISTERS(SELECT)
-#undef SELECT
+    apply_selection();
     sysreg_write(pmccfiltr_el0, 0);
     sysreg_write(pmintenclr_el1, ~0u);
     sysreg_write(pmcntenset_el0, CYCLE_COUNTER | EVENT_COUNTERS);
@@ -66,6 +73,8 @@ void pmu_read(struct pmu_sample *sample) {
     }
     uint64_t *total = counted[core_number()].total;
     uint32_t *last = counted[core_number()].last;
+    if (counted[core_number()].selection != selection)
+        apply_selection();
     barrier_instruction(); // counters are read after what comes before, not while it is in flight
     sample->cycles = sysreg_read(pmccntr_el0);
 #define READ(n) add(&total[n], &last[n], (uint32_t)sysreg_read(pmevcntr##n##_el0));
@@ -84,9 +93,14 @@ uint64_t pmu_cycles(void) {
     return counting ? sysreg_read(pmccntr_el0) : 0;
 }
 
-void pmu_events(uint16_t events[COUNTERS]) {
+const uint16_t *pmu_events(void) {
+    return selected;
+}
+
+void pmu_select(const uint16_t events[COUNTERS]) {
     for (unsigned i = 0; i < COUNTERS; i++)
-        events[i] = selected[i];
+        selected[i] = events[i];
+    selection++;
 }
 
 void pmu_watch(const void *base, size_t bytes) {

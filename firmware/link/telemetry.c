@@ -182,6 +182,12 @@ void telemetry_events(bool on) {
     events_on = on;
 }
 
+void telemetry_restart(void) {
+    telemetry_flush();
+    for (unsigned core = 0; core < BOARD_CORES; core++)
+        memset(cores[core].totals, 0, sizeof cores[core].totals);
+}
+
 void telemetry_status(struct status *status) {
     status->dropped_events = dropped_events;
     status->dropped_batches = dropped_batches;

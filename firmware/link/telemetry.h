@@ -57,6 +57,9 @@ void telemetry_init(void);
 /// Sends all totals that are not zero, as one or more TOTALS frames. Waits for room.
 void telemetry_send_totals(void);
 
+/// Forgets all totals. Between requests.
+void telemetry_restart(void);
+
 /// Fills the telemetry fields of a STATUS message.
 void telemetry_status(struct status *status);
 
@@ -89,6 +92,7 @@ static inline void telemetry_events(bool on) {
 }
 static inline void telemetry_init(void) {}
 static inline void telemetry_send_totals(void) {}
+static inline void telemetry_restart(void) {}
 static inline void telemetry_status(struct status *status) {
     (void)status;
 }

@@ -30,7 +30,7 @@ struct device_page {
     uint64_t counter_hz; // plug-in -> guest
     uint32_t model_version; // of the timing model
     uint32_t mode; // 0 fast, 1 timed
-    uint16_t counter_events[6]; // PMU event numbers behind PmuSample.counters
+    uint16_t counter_events[6]; // guest: PMU event numbers behind PmuSample.counters, from the next latch on
     uint32_t reserved1;
     uint8_t reserved2[960];
     struct device_page_sample core[4];

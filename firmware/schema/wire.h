@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xe4bca22fu // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0x2545c566u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -39,8 +39,9 @@ enum message_type {
     MESSAGE_TYPE_CHECKSUM = 70,
     MESSAGE_TYPE_PING = 71,
     MESSAGE_TYPE_LOGITS_NEXT = 72,
+    MESSAGE_TYPE_SELECT_EVENTS = 73,
 };
-#define MESSAGE_TYPE_COUNT 73 // one past the largest value
+#define MESSAGE_TYPE_COUNT 74 // one past the largest value
 
 // u8
 enum kernel {
@@ -342,6 +343,13 @@ struct set {
     uint32_t value;
 };
 _Static_assert(sizeof(struct set) == 8, "Set has padding");
+
+// all totals start anew; HELLO then names these
+struct select_events {
+    uint16_t events[6]; // PMU event numbers, one for each counter
+    uint32_t reserved;
+};
+_Static_assert(sizeof(struct select_events) == 16, "SelectEvents has padding");
 
 struct query {
     uint8_t item;

@@ -40,12 +40,6 @@ const char *device_page_open(const struct options *options) {
     page->model_version = MODEL_VERSION;
     page->mode = 0; // fast
     memcpy(page->counter_events, options->events, sizeof page->counter_events);
-    for (unsigned i = 0; i < EVENTS; i++) {
-        bool known;
-        core_event(&cores[0], options->events[i], &known);
-        if (!known)
-            report_unknown_event(options->events[i]);
-    }
     __atomic_store_n(&page->magic, DEVICE_PAGE_MAGIC, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -57,7 +51,9 @@ static void latch(struct core *core) {
     sample->instructions = core->counts.instructions;
     for (unsigned i = 0; i < EVENTS; i++) {
         bool known;
-        sample->counters[i] = core_event(core, board->events[i], &known);
+        sample->counters[i] = core_event(core, page->counter_events[i], &known);
+        if (!known)
+            report_unknown_event(page->counter_events[i]);
     }
     sample->watch_accesses = core->counts.watch_accesses;
     sample->watch_refills = core->counts.watch_refills;

@@ -23,7 +23,7 @@ struct options {
     uint64_t dram_bytes_per_s;    // dram_bytes_per_s=: effective, of one core
     unsigned dram_latency_cycles; // dram_latency_cycles=
     unsigned outstanding_misses;  // outstanding_misses=: lines in flight
-    uint16_t events[EVENTS];      // events=N:N:...: PMU event numbers behind the six counters
+    uint16_t events[EVENTS];      // events=N:N:...: PMU event numbers behind the six counters at power-on
     unsigned uncached_ranges;     // uncached=BASE:BYTES, repeated: mapped non-cacheable by the firmware
     struct {
         uint64_t base, bytes;

@@ -10,13 +10,13 @@
 
 #include "a64_decode.h"
 
-enum { LISTED = 32, TEXT_BYTES = 8192 };
+enum { LISTED = 32, LISTED_EVENTS = 64, TEXT_BYTES = 8192 };
 
 static int file = -1;
 static int api;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned blocks, undecoded_sites, unresolved_sites, listed, unknown_events;
-static uint16_t unknown_event[EVENTS];
+static uint16_t unknown_event[LISTED_EVENTS];
 static struct {
     uint64_t pc;
     uint32_t word;
@@ -75,8 +75,15 @@ const char *report_open(const struct options *options, int api_version) {
 }
 
 void report_unknown_event(unsigned event) {
-    unknown_event[unknown_events++] = (uint16_t)event;
-    write_file();
+    pthread_mutex_lock(&lock);
+    unsigned i = 0;
+    while (i < unknown_events && unknown_event[i] != event)
+        i++;
+    if (i == unknown_events && i < LISTED_EVENTS) {
+        unknown_event[unknown_events++] = (uint16_t)event;
+        write_file();
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void report_block(const struct block *block) {

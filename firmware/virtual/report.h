@@ -9,6 +9,7 @@
 /// Returns NULL, or what went wrong. Without a path, nothing is reported.
 const char *report_open(const struct options *options, int api_version);
 
+/// An event was selected that the model does not have.
 void report_unknown_event(unsigned event);
 
 /// A new block was translated. Called with the translation lock held.

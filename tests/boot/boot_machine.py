@@ -54,7 +54,7 @@ class Journal:
     def __init__(self) -> None:
         self.news: list[News] = []
 
-    def accept(self, news: Sequence[News], counters: Counters) -> None:
+    def accept(self, news: Sequence[News], counters: Counters, at_ns: int, /) -> None:
         self.news += news
 
     def of(self, kind: type[T]) -> list[T]:

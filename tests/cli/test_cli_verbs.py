@@ -65,6 +65,9 @@ def test_every_verb_has_help_with_an_example(verb: str) -> None:
         (("replay", "first-answer", "--speed", "0"), 2),
         (("demo", "--replay", "--speed", "inf"), 2),
         (("ask", "hello", "--link", "telepathy"), 2),
+        (("ask", "hello", "--port", "/dev/ttyNONE"), 1),
+        (("--port", "/dev/ttyNONE", "ask", "hello"), 2),
+        (("--port", "/dev/ttyNONE"), 1),
     ],
 )
 def test_mistakes_have_a_message_and_an_exit_code(arguments: tuple[str, ...], code: int) -> None:

@@ -61,7 +61,7 @@ class Record:
         self.counters = Counters()
         self.arrived = threading.Event()
 
-    def accept(self, news: Sequence[News], counters: Counters, /) -> None:
+    def accept(self, news: Sequence[News], counters: Counters, at_ns: int, /) -> None:
         self.news += news
         self.chunks += 1
         self.counters = counters
@@ -197,7 +197,7 @@ def test_a_transport_that_fails_wakes_and_fails_everyone(link: Link, other_end: 
 
 def test_an_error_in_the_sink_is_not_swallowed(other_end: Wire) -> None:
     class Broken:
-        def accept(self, news: Sequence[News], counters: Counters, /) -> None:
+        def accept(self, news: Sequence[News], counters: Counters, at_ns: int, /) -> None:
             raise ZeroDivisionError
 
     link = Link(other_end, Broken())

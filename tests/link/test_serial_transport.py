@@ -139,7 +139,7 @@ def test_the_boot_roms_noise_at_another_rate_does_not_cost_a_frame(board: PtyBoa
 
 
 class Ignore:
-    def accept(self, news: Sequence[News], counters: Counters, /) -> None: ...
+    def accept(self, news: Sequence[News], counters: Counters, at_ns: int, /) -> None: ...
 
 
 def test_a_link_talks_over_it_and_reports_the_unplugging(board: PtyBoard, transport: SerialTransport) -> None:

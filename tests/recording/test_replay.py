@@ -262,9 +262,9 @@ class Board:
 
 
 def final(chunks: Sequence[bytes]) -> Snapshot:
-    """What a link that reads these chunks has in the end."""
+    """What a link that reads these chunks, all at the same moment, has in the end."""
     board, telemetry = Board(chunks), Telemetry()
-    link = Link(board, telemetry)
+    link = Link(board, telemetry, clock=lambda: 0)
     assert board.done.wait(10)
     link.close()
     return telemetry.snapshot()
@@ -304,7 +304,7 @@ def test_a_link_over_a_replay_ends_in_the_snapshot_of_the_link_that_was_recorded
     making.close()
     with Recording.open(making.path) as recording:
         replayed, transport = Telemetry(), ReplayTransport(recording, speed=0)
-        link = Link(transport, replayed)
+        link = Link(transport, replayed, clock=transport.clock)
         assert transport.wait_end(10)
         link.close()
     assert replayed.snapshot() == live.snapshot()

@@ -97,6 +97,21 @@ def test_an_answer_comes_with_counted_kernels(session: Session) -> None:
     assert answer.kv.length == len(prompt_of(session)) + 7
 
 
+def test_the_counters_count_what_is_selected(prepared: Prepared) -> None:
+    with Session.start(prepared) as session:
+        answer_to(session, prompt_of(session))
+        loads, stores, retired = 0x66, 0x67, 0x08
+        session.select_events((loads, stores, 0x13, retired, 0x11, 0x03))
+        assert session.hello.counter_events[:2] == (loads, stores)
+        assert session.snapshot().kernels.cells() == []  # counts of different events do not add up
+        session.reset()
+        for row in answer_to(session, prompt_of(session)).rows:
+            if row.counters:
+                assert row.counters["0x66"] + row.counters["0x67"] == row.counters["0x13"]
+                assert row.counters["0x08"] == row.instructions > 0
+                assert row.counters["0x11"] == row.cycles
+
+
 def test_the_same_request_does_the_same_work_on_a_fresh_board(prepared: Prepared) -> None:
     """Cycles may differ a little: when the command arrives, and how far the console has read, touches the caches."""
     runs = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
@@ -155,7 +156,7 @@ def test_the_snapshot_is_json() -> None:
     assert data["board"]["model_loaded"] is False
     assert data["board"]["build_id"] == bytes(range(20)).hex()
     assert data["kv"]["length"] == 700
-    assert data["log"] == [{"level": "99", "text": "from the future"}]
+    assert data["log"] == [{"level": "99", "text": "from the future", "arrived_ns": 0}]
     assert data["kernels"] == [
         {
             "phase": "decode",
@@ -200,3 +201,18 @@ def test_snapshots_taken_while_chunks_arrive_never_show_half_a_chunk() -> None:
         assert snapshot.events * 2 == snapshot.tokens * 3
     writer.join()
     assert telemetry.snapshot().tokens == 600
+
+
+def test_totals_start_anew_when_the_board_counts_other_events() -> None:
+    telemetry = Telemetry()
+    total = wire.KernelTotal(
+        kernel=wire.Kernel.HEAD, core=0, phase=0, count=1, cycles=2, instructions=3, work=4, counters=(5,) * 6
+    )
+    totals = Frame(wire.MessageType.TOTALS, 0, 0, total.pack())
+    other = replace(HELLO, counter_events=(0x10, *HELLO.counter_events[1:]))
+    telemetry.accept([HELLO, totals, HELLO], Counters())
+    assert telemetry.snapshot().kernels.sums(0, wire.Kernel.HEAD).count == 1
+    telemetry.accept([other], Counters())
+    assert telemetry.snapshot().kernels.cells() == []
+    telemetry.accept([totals], Counters())
+    assert telemetry.snapshot().kernels.sums(0, wire.Kernel.HEAD).count == 1

@@ -28,7 +28,8 @@ def snapshots(name: str, until_s: float | None = None) -> Iterator[Snapshot]:
                 break
             if transfer.channel is not Channel.FROM_BOARD:
                 continue
-            telemetry.accept(messages.interpret(decoder.feed(transfer.data), decoder.counters), decoder.counters)
+            news = messages.interpret(decoder.feed(transfer.data), decoder.counters)
+            telemetry.accept(news, decoder.counters, transfer.time_ns)
             snapshot = telemetry.snapshot()
             now = (snapshot.tokens, snapshot.progress, snapshot.done)
             if now != seen:

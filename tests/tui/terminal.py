@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
-_START = "import sys; from maxconsole.tui import Choice, run; sys.exit(run(Choice({board!r}, None, 128, 64)))"
+#: Opens the console; `board` is filled in.
+START = "import sys; from maxconsole.tui import Choice, run; sys.exit(run(Choice({board!r}, None, 128, 64)))"
 
 
 class Terminal:
@@ -29,7 +30,7 @@ class Terminal:
         *,
         size: tuple[int, int] = (120, 36),
         environment: Mapping[str, str] | None = None,
-        program: str = _START,
+        program: str = START,
     ) -> None:
         self.output = b""
         self._master, slave = pty.openpty()

@@ -11,11 +11,28 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """The program `maxconsole`. Ends the process with an exit code: see maxconsole.errors, 130 after Ctrl-C."""
-    from maxconsole.cli.app import app  # noqa: PLC0415  (a signal that comes while importing ends the process)
-
     signal.signal(signal.SIGTERM, _terminate)
-    app(prog_name="maxconsole")
+    try:
+        if len(sys.argv) == 1:
+            _open_console()
+        from maxconsole.cli.app import app  # noqa: PLC0415  (Ctrl-C while importing is no traceback)
+
+        app(prog_name="maxconsole")
+    except KeyboardInterrupt:
+        from maxconsole.cli.shell import EXIT_INTERRUPTED  # noqa: PLC0415
+
+        sys.exit(EXIT_INTERRUPTED)
     sys.exit(0)
+
+
+def _open_console() -> None:
+    """The console, where there is a terminal: without the parser, which takes a fifth of its start."""
+    from maxconsole import tui  # noqa: PLC0415
+
+    if tui.has_terminal():
+        from maxconsole.cli.console import run_console  # noqa: PLC0415
+
+        sys.exit(run_console())
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from maxconsole import __version__
-from maxconsole.cli import shell
+from maxconsole import __version__, tui
+from maxconsole.cli import options, shell
 from maxconsole.errors import UserError
 
 #: Verb -> what it does. The verb's module in this package has its name and an `app`.
@@ -100,17 +100,22 @@ def maxconsole(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    board: options.Board = "",
+    port: options.Port = None,
+    baud: options.Baud = None,
 ) -> None:
     """Developer console for bare-metal language-model firmware on Arm Cortex-A76, with a virtual board.
 
-    Start with: maxconsole demo. Without a verb the console opens on the terminal.
+    Start with: maxconsole demo. Without a verb the console opens on the terminal; --board and --port are for it.
     """
     del version
     if context.invoked_subcommand is not None:
+        if port or baud:
+            raise typer.BadParameter("--port and --baud come after the verb")
         return
-    if not shell.has_terminal():
+    if not (tui.has_terminal() or port):
         print(context.get_help())
         return
     from maxconsole.cli.console import run_console  # noqa: PLC0415  (like the verbs: only when it is used)
 
-    raise typer.Exit(run_console())
+    raise typer.Exit(run_console(board, port, baud))

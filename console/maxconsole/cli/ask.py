@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from maxconsole.boards import DEFAULT_BOARD
+from maxconsole.boards import DEFAULT_BOARD, load_board
+from maxconsole.boards.events import choose_events, event_name
 from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.cli import options
 from maxconsole.cli.asking import Asking
@@ -60,6 +61,9 @@ def ask(
     batch: options.Batch = DEFAULT_BATCH,
     fast: options.Fast = False,
     link: options.Link = None,
+    port: options.Port = None,
+    baud: options.Baud = None,
+    events: options.Events = "",
     record: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep everything that the link carries, for `replay`.", show_default=False),
@@ -87,11 +91,16 @@ def ask(
         batch=batch,
         fast=fast,
         link=options.transport(link),
+        port=port,
+        baud=baud,
         record=record,
         overwrite=force,
     )
+    profile = load_board(board)
+    chosen = choose_events(profile, options.names(events))
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         asking = Asking(session, sampling, max_tokens, progress, stream=not as_json)
+        session.select_events(chosen)
         if not telemetry:
             session.link.request(wire.Set(setting=wire.Setting.EVENTS, value=0))
         if chat:
@@ -102,7 +111,9 @@ def ask(
         if as_json:
             print_json(document(session.about, [answer]))
         elif telemetry:
-            print_lines(["", *answer_lines(answer, session.hello)])
+            own = {event.number for event in profile.pmu.events}
+            asked = {event: event_name(profile, event) for event in chosen if event not in own}
+            print_lines(["", *answer_lines(answer, session.hello, asked)])
     if asking.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from maxconsole.boards import DEFAULT_BOARD, Board, list_boards, load_board
+from maxconsole.boards.events import EventMeaning, events_of
 from maxconsole.cli import options, style
 from maxconsole.cli.shell import print_json, print_lines
 
@@ -19,14 +20,19 @@ app = options.verb()
 
 
 @app.command(
-    epilog="Examples: maxconsole boards; maxconsole boards rpi5-virtual; maxconsole boards rpi5 --json",
+    epilog="Examples: maxconsole boards; maxconsole boards rpi5-virtual; maxconsole boards rpi5 --json;"
+    " maxconsole boards --events",
 )
 def boards(
     name: Annotated[str | None, typer.Argument(help="A shipped board, or a profile's path.")] = None,
+    events: Annotated[bool, typer.Option("--events", help="What the board's PMU counters can count.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """List the boards, or show one in full, with where each value comes from."""
-    if name is None:
+    if events:
+        known = list(events_of(load_board(name or DEFAULT_BOARD)).values())
+        print_json([_plain(one) for one in known]) if as_json else print_lines(_events(known))
+    elif name is None:
         found = [load_board(one) for one in list_boards()]
         print_json([_summary(board) for board in found]) if as_json else print_lines(_listing(found))
     else:
@@ -61,6 +67,11 @@ def _listing(found: list[Board]) -> list[str]:
     ]
     header = ("board", "kind", "cores", "clock", "RAM", "")
     return [*style.table(header, rows, text=(0, 1, 5)), "", "* the default"]
+
+
+def _events(known: list[EventMeaning]) -> list[str]:
+    rows = [(one.name, f"{one.number:#04x}", one.meaning) for one in known]
+    return style.table(("event", "number", "what it counts"), rows, text=(0, 2))
 
 
 def _details(board: Board) -> list[str]:

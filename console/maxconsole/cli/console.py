@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from maxconsole import tui
-from maxconsole.boards import DEFAULT_BOARD
 
 
-def run_console() -> int:
-    """The console with no board yet; its exit code."""
-    return tui.run(_choice())
+def run_console(board: str = "", port: str | None = None, baud: int | None = None) -> int:
+    """The console with no board yet; its exit code. F5 attaches to `port` if one is given.
+
+    Raises UserError without a terminal.
+    """
+    choice = _choice()
+    return tui.run(replace(choice, board=board or choice.board, port=port, baud=baud))
 
 
 def replay_in_console(path: Path, speed: float) -> int:
@@ -22,5 +26,4 @@ def replay_in_console(path: Path, speed: float) -> int:
 
 def _choice() -> tui.Choice:
     """What F5 starts: the environment's board and model, as for the verbs."""
-    board = os.environ.get("MAXCONSOLE_BOARD") or DEFAULT_BOARD
-    return tui.Choice(board, os.environ.get("MAXCONSOLE_MODEL") or None)
+    return tui.Choice(os.environ.get("MAXCONSOLE_BOARD", ""), os.environ.get("MAXCONSOLE_MODEL") or None)

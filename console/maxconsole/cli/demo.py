@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from maxconsole import tui
 from maxconsole.boards import DEFAULT_BOARD
 from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.cli import doctor, options, plan
@@ -23,7 +24,7 @@ from maxconsole.cli.style import duration, emphasized
 from maxconsole.errors import ToolMissing
 from maxconsole.models import demo as demo_model
 from maxconsole.session.checkup import checkup
-from maxconsole.session.replay import ReplaySession, list_recordings
+from maxconsole.session.replay import ReplaySession, find_recording, list_recordings
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
@@ -35,10 +36,13 @@ app = options.verb()
 QUESTIONS = ("What is the capital of Japan?", "What can I see there?")
 _MAX_TOKENS = 32
 _SPEED = "4"  # a virtual board thinks for longer than one cares to watch
+#: The one in which the KV ring wraps, so that every pane has something to show.
+_TOURED = "long-chat"
 
 
 @app.command(
-    epilog="Examples: maxconsole demo; maxconsole demo --fast; maxconsole demo --replay; maxconsole demo --json"
+    epilog="Examples: maxconsole demo; maxconsole demo --fast; maxconsole demo --replay;"
+    " maxconsole demo --headless; maxconsole demo --json"
 )
 def demo(
     *,
@@ -54,12 +58,23 @@ def demo(
         bool, typer.Option("--replay", help="Play the shipped recordings instead: no emulator, no compiler, no model.")
     ] = False,
     speed: Annotated[str, typer.Option(metavar="N|max", help="With --replay: so many times faster.")] = _SPEED,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="Plain text instead of the console, as without a terminal.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Check the set-up, plan, build, flash, and ask two questions; nothing is left running."""
+    """Check the set-up, plan, build, flash, and ask two questions: a guided tour in the console on a terminal.
+
+    Without a terminal it is plain text. Nothing is left running.
+    """
+    factor = speed_of(speed)
+    if tui.has_terminal() and not (headless or as_json):
+        choice = tui.Choice(board, model, context, batch, fast)
+        played = find_recording(_TOURED) if replay else None
+        raise typer.Exit(tui.tour(choice, QUESTIONS, played, max_tokens=max_tokens, speed=factor))
     show = _Show(silent=as_json)
     if replay:
-        recordings = [_play(show, name, speed_of(speed)) for name in list_recordings()]
+        recordings = [_play(show, name, factor) for name in list_recordings()]
         if as_json:
             print_json({"recordings": recordings})
         return

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from maxconsole.boards.ranges import show_bytes
@@ -24,9 +25,11 @@ def document(about: About, answers: Sequence[Answer]) -> dict[str, Any]:
     return {"setup": asdict(about), "answers": [answer.to_json() for answer in answers]}
 
 
-def answer_lines(answer: Answer, hello: wire.Hello) -> list[str]:
-    """Everything: for the end of `maxconsole ask`."""
-    lines = table(_HEADER, [_cells(row) for row in answer.rows], text=(0, 1)) if answer.rows else []
+def answer_lines(answer: Answer, hello: wire.Hello, events: Mapping[int, str] = MappingProxyType({})) -> list[str]:
+    """Everything: for the end of `maxconsole ask`. `events` get a column each, under the name that they have there."""
+    header = (*_HEADER, *(name.lower() for name in events.values()))
+    rows = [(*_cells(row), *(_event_cell(row, event) for event in events)) for row in answer.rows]
+    lines = table(header, rows, text=(0, 1)) if rows else []
     return [*lines, "", *summary_lines(answer, hello)]
 
 
@@ -69,6 +72,11 @@ def _cells(row: KernelRow) -> tuple[str, ...]:
         percent(row.l2_refill),
         fixed(row.instructions_per_mac, 3),
     )
+
+
+def _event_cell(row: KernelRow, event: int) -> str:
+    counted = row.counters.get(f"{event:#04x}")
+    return "-" if counted is None else count(counted)
 
 
 def _rate_line(phase: str, amount: str, board: float | None, host: float | None) -> str:

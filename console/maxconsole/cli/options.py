@@ -53,12 +53,39 @@ Link: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Port: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--port",
+        metavar="PORT",
+        help="A board that runs already, reached through this serial port or pyserial URL; nothing is flashed.",
+        show_default=False,
+    ),
+]
+Baud: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--baud", min=1, help="With --port: its rate; the board's profile decides.", show_default=False),
+]
+Events: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--events",
+        metavar="NAMES",
+        help="Up to six PMU events to count, with commas between; the rest is the board profile's choice.",
+        show_default=False,
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
 def transport(link: Carrier | None) -> Literal["rtt", "uart"] | None:
     """The same as profiles name it."""
     return None if link is None else "uart" if link is Carrier.SERIAL else "rtt"
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The parts of a list with commas."""
+    return tuple(part for part in text.split(",") if part.strip())
 
 
 def verb() -> typer.Typer:

@@ -16,11 +16,6 @@ EXIT_INTERRUPTED: Final = 130
 EXIT_PIPE_CLOSED: Final = 141
 
 
-def has_terminal() -> bool:
-    """Whether there is one to draw on and to type at."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-
-
 def say(message: str) -> None:
     """A line on stderr; a stderr that is gone is nothing to stumble over."""
     try:

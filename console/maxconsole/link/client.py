@@ -32,8 +32,11 @@ Answer: TypeAlias = wire.Hello | wire.Token | wire.Progress | wire.Logits | wire
 class Sink(Protocol):
     """Who folds what arrives. Called from the reader thread, with one chunk at a time."""
 
-    def accept(self, news: Sequence[News], counters: Counters, /) -> None:
-        """Everything that one chunk completed, perhaps nothing, in order, and the link's counters after it."""
+    def accept(self, news: Sequence[News], counters: Counters, at_ns: int, /) -> None:
+        """Everything that one chunk completed, perhaps nothing, in order, and the link's counters after it.
+
+        `at_ns` is when the chunk arrived, by the link's clock.
+        """
         ...
 
 
@@ -87,6 +90,7 @@ class Link:
         self._transport = transport
         self._sink = sink
         self._clock = clock
+        self._chunk_ns = 0  # when the last chunk arrived
         self._decoder = Decoder()
         self._changed = threading.Condition()
         self._inbox: deque[tuple[Answer, int]] = deque(maxlen=_INBOX_MAX)
@@ -183,7 +187,7 @@ class Link:
                 self._read()
             finally:
                 if last := self._decoder.finish():
-                    self._deliver(last, self._clock())
+                    self._deliver(last)
         except Exception as error:  # whatever it is, those who wait must learn of it
             with self._changed:
                 self._failure = error
@@ -197,19 +201,19 @@ class Link:
             if chunk:
                 last, shown = time.monotonic(), False
                 with self._observing:
-                    at_ns = self._clock()
+                    self._chunk_ns = self._clock()
                     if self.observer is not None:
-                        self.observer.received(chunk, at_ns)
-                self._deliver(self._decoder.feed(chunk), at_ns)
+                        self.observer.received(chunk, self._chunk_ns)
+                self._deliver(self._decoder.feed(chunk))
             elif not shown and time.monotonic() - last > _TEXT_PATIENCE:
                 shown = True
                 if text := self._decoder.unfinished:
-                    self._sink.accept([Unfinished(text)], self._decoder.counters)
+                    self._sink.accept([Unfinished(text)], self._decoder.counters, self._chunk_ns)
 
-    def _deliver(self, items: Sequence[Item], at_ns: int) -> None:
+    def _deliver(self, items: Sequence[Item]) -> None:
         news = messages.interpret(items, self._decoder.counters)
-        self._sink.accept(news, self._decoder.counters)
-        answers = [(one, at_ns) for one in news if isinstance(one, Answer) and not self._was_due(one)]
+        self._sink.accept(news, self._decoder.counters, self._chunk_ns)
+        answers = [(one, self._chunk_ns) for one in news if isinstance(one, Answer) and not self._was_due(one)]
         replies = [one for one in news if isinstance(one, wire.Reply)]
         if answers or replies:
             with self._changed:

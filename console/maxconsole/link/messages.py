@@ -26,7 +26,15 @@ FromBoard: TypeAlias = (
 
 #: Commands with a payload. RESET_KV has none.
 ToBoard: TypeAlias = (
-    wire.PromptPart | wire.Generate | wire.Cancel | wire.Set | wire.Query | wire.Checksum | wire.Ping | wire.LogitsNext
+    wire.PromptPart
+    | wire.Generate
+    | wire.Cancel
+    | wire.Set
+    | wire.SelectEvents
+    | wire.Query
+    | wire.Checksum
+    | wire.Ping
+    | wire.LogitsNext
 )
 
 _FROM_BOARD: Final[dict[int, type[FromBoard]]] = {
@@ -52,6 +60,7 @@ _TO_BOARD: Final[dict[type[ToBoard], wire.MessageType]] = {
     wire.Checksum: wire.MessageType.CHECKSUM,
     wire.Ping: wire.MessageType.PING,
     wire.LogitsNext: wire.MessageType.LOGITS_NEXT,
+    wire.SelectEvents: wire.MessageType.SELECT_EVENTS,
 }
 
 

@@ -29,6 +29,9 @@ _RING_BYTES_MAX = 16 << 20
 #: Pauses between looks at a ring that had nothing: from the first to the last, doubling.
 _PAUSE_MIN = 0.0002
 _PAUSE_MAX = 0.002
+#: The pause once nothing has come for a while: a board at rest must cost next to nothing.
+_PAUSE_AT_REST = 0.01
+_REST_AFTER = 1.0
 
 
 class _Memory:
@@ -163,6 +166,8 @@ class RttTransport:
             self._up.release()
             raise
         self._closed = False
+        self._pause = _PAUSE_MIN
+        self._last_moved = time.monotonic()
 
     @classmethod
     def attach(
@@ -188,19 +193,24 @@ class RttTransport:
         return cls(memory, block)
 
     def read(self, timeout: float) -> bytes:
-        """See Transport. Looks at the ring every 0.2 ms at first, every 2 ms when nothing comes."""
+        """See Transport.
+
+        Looks at the ring every 0.2 ms at first, every 2 ms when nothing comes, every 10 ms after a second of that.
+        """
         end = time.monotonic() + timeout
-        pause = _PAUSE_MIN
         while True:
             self._check_open()
             data = self._up.take()
+            now = time.monotonic()
             if data:
+                self._stir(now)
                 return data
-            left = end - time.monotonic()
+            left = end - now
             if left <= 0:
                 return b""
-            time.sleep(min(pause, left))
-            pause = min(2 * pause, _PAUSE_MAX)
+            time.sleep(min(self._pause, left))
+            longest = _PAUSE_MAX if now - self._last_moved < _REST_AFTER else _PAUSE_AT_REST
+            self._pause = min(2 * self._pause, longest)
 
     def write(self, data: bytes) -> None:
         """See Transport."""
@@ -212,7 +222,9 @@ class RttTransport:
             count = self._down.put(rest)
             rest = rest[count:]
             if count:
-                end = time.monotonic() + self._stall_timeout
+                now = time.monotonic()
+                self._stir(now)  # an answer is due
+                end = now + self._stall_timeout
                 pause = _PAUSE_MIN
             elif time.monotonic() >= end:
                 raise BoardError(
@@ -229,6 +241,11 @@ class RttTransport:
             self._closed = True
             self._up.release()
             self._down.release()
+
+    def _stir(self, now: float) -> None:
+        """Bytes have moved: look often again."""
+        self._last_moved = now
+        self._pause = _PAUSE_MIN
 
     def _check_open(self) -> None:
         if self._closed:

@@ -97,7 +97,7 @@ class DevicePage:
     counter_hz: int  # plug-in -> guest
     model_version: int  # of the timing model
     mode: int  # 0 fast, 1 timed
-    counter_events: tuple[int, ...]  # PMU event numbers behind PmuSample.counters
+    counter_events: tuple[int, ...]  # guest: PMU event numbers behind PmuSample.counters, from the next latch on
     core: tuple[PmuSample, ...]
 
     def pack(self) -> bytes:

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xE4BCA22F
+SCHEMA_HASH: Final = 0x2545C566
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -53,6 +53,7 @@ class MessageType(IntEnum):
     CHECKSUM = 70
     PING = 71
     LOGITS_NEXT = 72
+    SELECT_EVENTS = 73
 
 
 class Kernel(IntEnum):
@@ -1205,6 +1206,40 @@ class Set:
         return cls(
             setting=values[0],
             value=values[1],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectEvents:
+    """All totals start anew; HELLO then names these."""
+
+    SIZE: ClassVar[int] = 16
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<6H4x")
+    DTYPE = codec.Dtype(
+        16,
+        ("events", ("<u2", 6), 0),
+    )
+
+    events: tuple[int, ...]  # PMU event numbers, one for each counter
+
+    def pack(self) -> bytes:
+        """The bytes, little-endian."""
+        try:
+            fixed = self.LAYOUT.pack(
+                *codec.filled(self.events, 6, 0, "SelectEvents.events"),
+            )
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"SelectEvents: {error}") from error
+        return fixed
+
+    @classmethod
+    def unpack(cls, data: bytes | memoryview) -> SelectEvents:
+        """From exactly SIZE bytes."""
+        if len(data) != 16:
+            raise ValueError(f"SelectEvents: {len(data)} bytes where 16 are needed")
+        values = cls.LAYOUT.unpack_from(data)
+        return cls(
+            events=values[0:6],
         )
 
 

@@ -34,6 +34,7 @@ class EmulatedMachine:
         options = Options(timing=not load.fast, on_port=self._open_port if self._uart else None)
         self._virtual = VirtualBoard(load.board, load.elf, images=load.extra, options=options)
         self._elf = load.elf
+        self._progress = progress
         self._fast = load.fast
         try:
             self._virtual.start(lambda done, total: progress("flash", done, total))
@@ -61,11 +62,16 @@ class EmulatedMachine:
                 raise BoardError("the board's UART is in use already")
             return _WatchedPort(port, self._virtual)
         block = read_elf(self._elf).address_of(RTT_SYMBOL)
-        return RttTransport.attach(self._virtual, block, timeout=timeout, check=self._virtual.check)
+        return RttTransport.attach(self._virtual, block, timeout=timeout, check=self._check_boot)
 
     def check(self) -> None:
         """Raises BoardError when the emulator has ended."""
         self._virtual.check()
+
+    def _check_boot(self) -> None:
+        """Ends waiting for a board that is dead, or that nobody waits for any more."""
+        self.check()
+        self._progress("boot", 0, 0)
 
     def halt(self) -> tuple[StoppedCore, ...]:
         """Stops the cores through the emulator's debug stub."""

@@ -88,9 +88,9 @@ class Follower:
                 if isinstance(item, Frame):
                     self._command(item, transfer.time_ns)
 
-    def accept(self, news: Sequence[News], counters: Counters, /) -> None:
+    def accept(self, news: Sequence[News], counters: Counters, at_ns: int, /) -> None:
         """See maxconsole.link.client.Sink."""
-        self._telemetry.accept(news, counters)
+        self._telemetry.accept(news, counters, at_ns)
         complete = [self._follow(one) for one in news]
         transcript = self._transcript
         if transcript is not None and any(complete):

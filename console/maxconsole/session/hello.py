@@ -9,18 +9,31 @@ from maxconsole.errors import BoardError
 from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
+from maxconsole.session.attached import AttachedMachine
 from maxconsole.session.machine import Machine
+from maxconsole.session.progress import Progress
 from maxconsole.session.setup import Prepared
 from maxconsole.telemetry.fold import Telemetry
 
 _SLICE = 0.1
+#: An emulated UART takes a second to notice that somebody listens, and drops what comes before.
+_ASK_EVERY = 1.0
 _FLASH_AGAIN = "the board runs another firmware than the one that was flashed: flash again"
 
 
 def wait_for_hello(
-    link: Link, machine: Machine, telemetry: Telemetry, symbols: diagnosis.Symbols, *, timeout: float
+    link: Link,
+    machine: Machine,
+    telemetry: Telemetry,
+    symbols: diagnosis.Symbols,
+    progress: Progress,
+    *,
+    timeout: float,
 ) -> wire.Hello:
-    """The board's HELLO. Raises BoardError with what is known of a board that does not send one in time."""
+    """The HELLO of a board that has just started.
+
+    Raises BoardError with what is known of a board that does not send one in time, and what `progress` raises.
+    """
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         news = link.receive(_SLICE)
@@ -29,9 +42,31 @@ def wait_for_hello(
         if isinstance(news, wire.Fault):
             raise diagnosis.fault_error(news, symbols)
         machine.check()
+        progress("boot", 0, 0)
     if telemetry.snapshot().link.malformed_frames:
         raise BoardError("the board speaks, but not this console's protocol", hint=_FLASH_AGAIN)
     raise diagnosis.silence_error(machine, symbols, timeout, "HELLO")
+
+
+def ask_for_hello(
+    link: Link, machine: AttachedMachine, telemetry: Telemetry, progress: Progress, *, timeout: float
+) -> wire.Hello:
+    """The HELLO of a board that has been running for a while.
+
+    Raises BoardError that says what is wrong with the port when there is none in time, and what `progress` raises.
+    """
+    begin, asked = time.monotonic(), 0
+    while (passed := time.monotonic() - begin) < timeout:
+        if passed >= asked * _ASK_EVERY:
+            link.send(wire.Query(item=wire.QueryItem.HELLO))
+            asked += 1
+        news = link.receive(_SLICE)
+        if isinstance(news, wire.Fault):
+            raise diagnosis.fault_error(news, diagnosis.NoSymbols())
+        if (hello := telemetry.snapshot().hello) is not None:
+            return hello
+        progress("attach", 0, 0)
+    raise machine.silence(link.counters, timeout)
 
 
 def check_hello(hello: wire.Hello, prepared: Prepared, telemetry: Telemetry) -> None:

@@ -12,16 +12,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from maxconsole.boards import load_board
-from maxconsole.errors import UserError
+from maxconsole.errors import BoardError, UserError
 from maxconsole.link.client import Link, Pending
 from maxconsole.models.pieces import TokenPieces
 from maxconsole.recording import Recorder, check_target
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
 from maxconsole.session.about import About, about, facts_of
+from maxconsole.session.attached import AttachedMachine
 from maxconsole.session.flash import check_method, flash
 from maxconsole.session.generation import Board, Generation, Request
-from maxconsole.session.hello import check_hello, wait_for_hello
+from maxconsole.session.hello import ask_for_hello, check_hello, wait_for_hello
 from maxconsole.session.logits import prompt_logits
 from maxconsole.session.machine import Badge, Load, Machine
 from maxconsole.session.progress import Progress, silent
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 _ATTACH_TIMEOUT = 30.0
 _HELLO_TIMEOUT = 30.0
+#: Seconds that a board may take to answer which was running before we came.
+_ANSWER_TIMEOUT = 5.0
 _STANDING_TIMEOUT = 10.0
 #: Seconds without a single byte from a board that works on a request, after which it is halted and looked at.
 _SILENCE = 60.0
@@ -53,10 +56,11 @@ class Session:
     One thread asks; `cancel` and `snapshot` may be called from any other.
     """
 
-    def __init__(self, prepared: Prepared, machine: Machine) -> None:
-        """Takes over a board that was just flashed.
+    def __init__(self, prepared: Prepared, machine: Machine, progress: Progress = silent) -> None:
+        """Takes over a board that was just flashed, or attached to.
 
-        Raises BoardError when it does not say the right HELLO, UserError for a recording that cannot be made.
+        Raises BoardError when it does not say the right HELLO, UserError for a recording that cannot be made, and what
+        `progress` raises, which is called while the board is waited for.
         """
         self.prepared = prepared
         self.facts = facts_of(prepared, machine.badge)
@@ -73,7 +77,7 @@ class Session:
             self._recorder = self._recorder_for(prepared.setup.record, overwrite=prepared.setup.overwrite)
         self._link = Link(machine.transport(_ATTACH_TIMEOUT), self._telemetry, observer=self._recorder)
         try:
-            self.hello = wait_for_hello(self._link, machine, self._telemetry, self._symbols, timeout=_HELLO_TIMEOUT)
+            self.hello = self._first_words(progress)
             check_hello(self.hello, prepared, self._telemetry)
             self._link.request(wire.Query(item=wire.QueryItem.STATUS))  # drops are counted from here on
         except BaseException:
@@ -86,6 +90,8 @@ class Session:
 
         Raises UserError and its kinds: see prepare, flash, and BoardError for a board that does not come up.
         """
+        if setup.port is not None:
+            return cls.attach(setup, setup.port, progress)
         check_method(load_board(setup.board))
         if setup.record is not None:
             check_target(setup.record, force=setup.overwrite)
@@ -99,8 +105,26 @@ class Session:
         machine = flash(load, progress)
         try:
             progress("boot", 0, 0)
-            session = cls(prepared, machine)
+            session = cls(prepared, machine, progress)
             progress("boot", 1, 1)
+        except BaseException:
+            machine.close()
+            raise
+        return session
+
+    @classmethod
+    def attach(cls, setup: Setup, port: str, progress: Progress = silent) -> Self:
+        """Takes over the board behind a serial port, which has to run what `setup` builds.
+
+        Raises UserError for a port that does not open, BoardError for a board that does not answer or runs something
+        else, and what prepare raises.
+        """
+        machine = AttachedMachine(load_board(setup.board), port, setup.baud)
+        try:
+            prepared = prepare(setup, progress)
+            progress("attach", 0, 0)
+            session = cls(prepared, machine, progress)
+            progress("attach", 1, 1)
         except BaseException:
             machine.close()
             raise
@@ -181,9 +205,28 @@ class Session:
         self._cached = ()
         return prompt_logits(self._board(prompt), self._machine.memory, request)
 
+    def check(self) -> None:
+        """Raises BoardError when the board has gone while nobody asked it anything. For the thread that asks."""
+        news = self._link.receive(0)
+        if isinstance(news, wire.Fault):
+            raise diagnosis.fault_error(news, self._symbols)
+        if isinstance(news, wire.Hello):
+            raise BoardError("the board has restarted", hint="what was said is lost; start or attach anew")
+        self._machine.check()
+
     def cancel(self) -> None:
         """Ends the request that runs, as soon as the board looks for commands; it still gives a result."""
         self._cancel.set()
+
+    def select_events(self, events: Sequence[int]) -> None:
+        """Lets the six counters count these PMU events from now on; all totals start anew. While no request runs.
+
+        Raises RefusedError, BoardError.
+        """
+        if tuple(events) != self.hello.counter_events:
+            self._link.request(wire.SelectEvents(events=tuple(events)))
+            self._link.request(wire.Query(item=wire.QueryItem.HELLO))
+            self.hello = self.snapshot().hello or self.hello
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""
@@ -228,6 +271,12 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _first_words(self, progress: Progress) -> wire.Hello:
+        machine = self._machine
+        if isinstance(machine, AttachedMachine):
+            return ask_for_hello(self._link, machine, self._telemetry, progress, timeout=_ANSWER_TIMEOUT)
+        return wait_for_hello(self._link, machine, self._telemetry, self._symbols, progress, timeout=_HELLO_TIMEOUT)
 
     def _settle(self) -> None:
         """A recording has to hold how the board stood before it can hold what came next."""

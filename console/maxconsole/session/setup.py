@@ -20,8 +20,9 @@ from maxconsole.session.progress import Progress, silent
 class Setup:
     """What the user asked for. `model` None is the demo model; `fast` runs a virtual board without its timing.
 
-    `link` None is what the board's profile says. `record` names a file for everything that the link carries, from the
-    first byte on; an existing one is only replaced with `overwrite`.
+    `link` None is what the board's profile says. `port` names the serial port of a board that runs already, which is
+    then not flashed; `baud` None is its profile's rate. `record` names a file for everything that the link carries,
+    from the first byte on; an existing one is only replaced with `overwrite`.
     """
 
     board: str = DEFAULT_BOARD
@@ -32,6 +33,8 @@ class Setup:
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None
     overwrite: bool = False
+    port: str | None = None
+    baud: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,9 @@ def prepare(setup: Setup, progress: Progress = silent) -> Prepared:
     Raises UserError, DoesNotFit before anything slow is started, ToolMissing, CompileError.
     """
     board = load_board(setup.board)
-    if setup.link is not None:
-        board = replace(board, link=replace(board.link, transport=setup.link))
+    link = setup.link if setup.port is None else "uart"
+    if link is not None:
+        board = replace(board, link=replace(board.link, transport=link))
     model = open_model(setup.model)
     planned = plan(board, model.facts, setup.context, setup.batch)
     image = model.image(lambda done, total: progress("pack", done, total))

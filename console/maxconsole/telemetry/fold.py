@@ -14,6 +14,7 @@ from maxconsole.link.text import printable
 from maxconsole.schema import wire
 from maxconsole.telemetry.kernels import KernelFold
 from maxconsole.telemetry.snapshot import LogLine, Snapshot
+from maxconsole.telemetry.steps import StepFold
 
 _LOG_LINES = 2000
 #: A longer line of text is cut into pieces of this size, so that a stuck board cannot fill the console's memory.
@@ -26,8 +27,11 @@ class Telemetry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kernels = KernelFold()
+        self._steps = StepFold()
         self._log: deque[LogLine] = deque(maxlen=_LOG_LINES)
         self._log_lines = 0
+        self._began_ns: int | None = None  # when the first chunk arrived
+        self._at_ns = 0  # when this one did, after that
         self._partial_line = b""
         self._unfinished = b""  # more of that line, shown while the link is silent
         self._tokens = 0
@@ -40,9 +44,12 @@ class Telemetry:
         self._fault: wire.Fault | None = None
         self._counters = Counters()
 
-    def accept(self, news: Sequence[News], counters: Counters) -> None:
+    def accept(self, news: Sequence[News], counters: Counters, at_ns: int = 0, /) -> None:
         """See maxconsole.link.client.Sink."""
         with self._lock:
+            if self._began_ns is None:
+                self._began_ns = at_ns
+            self._at_ns = at_ns - self._began_ns
             self._unfinished = b""
             for one in news:
                 if isinstance(one, Frame):
@@ -61,6 +68,7 @@ class Telemetry:
             return Snapshot(
                 hello=self._hello,
                 kernels=self._kernels.table(),
+                steps=self._steps.traces(),
                 kv=self._kv,
                 pools=self._pools,
                 status=self._status,
@@ -79,6 +87,7 @@ class Telemetry:
     def _records(self, frame: Frame) -> None:
         if frame.type == wire.MessageType.KERNELS:
             self._kernels.add_events(frame.payload)
+            self._steps.add(frame.payload)
         else:
             self._kernels.add_totals(frame.payload)
 
@@ -89,6 +98,8 @@ class Telemetry:
             case wire.Log():
                 self._line(message.level, message.tail.rstrip(b"\r\n"))
             case wire.Hello():
+                if self._hello is not None and self._hello.counter_events != message.counter_events:
+                    self._kernels.restart()  # as the board has: other events were selected
                 self._hello = message
             case wire.KvState():
                 self._kv = message
@@ -119,5 +130,5 @@ class Telemetry:
         return line
 
     def _line(self, level: int | None, line: bytes) -> None:
-        self._log.append(LogLine(level, printable(line, keep="\t")))
+        self._log.append(LogLine(level, printable(line, keep="\t"), self._at_ns))
         self._log_lines += 1

@@ -99,6 +99,12 @@ class KernelFold:
             self._base[cells] = _values_of(records)
             self._since[cells] = 0
 
+    def restart(self) -> None:
+        """Forgets all totals; what was folded stays counted."""
+        self._settle()
+        self._base[:] = 0
+        self._since[:] = 0
+
     def table(self) -> KernelTable:
         """The totals as they are now."""
         self._settle()

@@ -50,6 +50,7 @@ class KernelRow:
     l1d_refill: float | None  # refills per access, 0..1
     l2_refill: float | None
     instructions_per_mac: float | None
+    counters: dict[str, int]  # by PMU event number, 0x..
 
 
 def kernel_rows(table: KernelTable, counter_events: Sequence[int]) -> tuple[KernelRow, ...]:
@@ -89,6 +90,7 @@ def _row(phase: wire.Phase, kernel: wire.Kernel, sums: KernelSums, total: int, s
         l1d_refill=ratio(counted(L1D_CACHE_REFILL), counted(L1D_CACHE)),
         l2_refill=ratio(counted(L2D_CACHE_REFILL), counted(L2D_CACHE)),
         instructions_per_mac=ratio(sums.instructions or None, sums.work) if kernel in MAC_KERNELS else None,
+        counters={f"{event:#04x}": sums.counters[slot] for event, slot in slots.items()},
     )
 
 
@@ -107,6 +109,7 @@ def _uncovered(phase: wire.Phase, step: KernelSums, sums: Collection[KernelSums]
         l1d_refill=None,
         l2_refill=None,
         instructions_per_mac=None,
+        counters={},
     )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -11,16 +11,21 @@ from typing import Any, TypeAlias
 from maxconsole.link.frames import Counters
 from maxconsole.schema import wire
 from maxconsole.telemetry.kernels import KernelTable
+from maxconsole.telemetry.steps import StepTrace
 
 Json: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line from the board, safe to print. `level` is a wire.LogLevel, or None for text outside frames."""
+    """A line from the board, safe to print. `level` is a wire.LogLevel, or None for text outside frames.
+
+    `arrived_ns` is the host's time at which the line was complete, after the first byte from the board.
+    """
 
     level: int | None
     text: str
+    arrived_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,7 @@ class Snapshot:
 
     hello: wire.Hello | None
     kernels: KernelTable
+    steps: Mapping[int, StepTrace]  # by wire.Phase: the single events of the last whole step
     kv: wire.KvState | None
     pools: tuple[wire.Pool, ...]
     status: wire.Status | None
@@ -53,13 +59,14 @@ class Snapshot:
         return {
             "board": None if self.hello is None else hello_json(self.hello),
             "kernels": kernels_json(self.kernels),
+            "steps": {name_of(wire.Phase, phase): one.to_json() for phase, one in self.steps.items()},
             "kv": _message_json(self.kv),
             "pools": [_message_json(pool) for pool in self.pools],
             "status": _message_json(self.status),
             "progress": _message_json(self.progress),
             "done": _message_json(self.done),
             "fault": _message_json(self.fault),
-            "log": [{"level": name_of(wire.LogLevel, line.level), "text": line.text} for line in self.log],
+            "log": [{**asdict(line), "level": name_of(wire.LogLevel, line.level)} for line in self.log],
             "unfinished_line": self.unfinished_line,
             "tokens": self.tokens,
             "events": self.events,

@@ -4,11 +4,17 @@
 from __future__ import annotations
 
 import gc
+import sys
 from pathlib import Path
 
 from maxconsole.tui.seam import Choice
 
-__all__ = ["Choice", "replay", "run", "tour"]
+__all__ = ["Choice", "has_terminal", "replay", "run", "tour"]
+
+
+def has_terminal() -> bool:
+    """Whether there is one to draw on and to type at."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def run(choice: Choice) -> int:
@@ -33,12 +39,19 @@ def replay(path: Path, choice: Choice, *, speed: float = 1.0, paused: bool = Fal
     return run_replay(path, choice, speed=speed, paused=paused)
 
 
-def tour(choice: Choice, questions: tuple[str, str], recording: Path | None = None, *, speed: float = 1.0) -> int:
+def tour(
+    choice: Choice,
+    questions: tuple[str, str],
+    recording: Path | None = None,
+    *,
+    max_tokens: int = 32,
+    speed: float = 1.0,
+) -> int:
     """The console with a guided demo: it starts the board of `choice` and asks two questions, greedily.
 
-    With a `recording` it plays that instead and needs no board. The console stays open for the user when the tour
-    is over. Raises UserError as `run` and `replay` do.
+    With a `recording` it plays that instead, `speed` times faster, and needs no board. The console stays open for the
+    user when the tour is over. Raises UserError as `run` and `replay` do.
     """
     from maxconsole.tui.run import run_tour  # noqa: PLC0415  Textual is only loaded by those who open the console
 
-    return run_tour(choice, questions, recording, speed=speed)
+    return run_tour(choice, questions, recording, max_tokens=max_tokens, speed=speed)

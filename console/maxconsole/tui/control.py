@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 #: What opening a board goes through; weights and firmware that are in the cache take no time.
 _STAGES: Final = ("pack", "build", "flash", "boot")
+_STAGES_TO_ATTACH: Final = ("pack", "build", "attach")
 #: Ends of an answer that are not the model's own, in words.
 _REASONS: Final = {"limit": "cut at the longest answer (F4)", "cancelled": "stopped"}
 #: How long leaving may wait for a job that is told to stop, before its board is taken away from it.
@@ -175,7 +176,8 @@ class Control:
                 releasing.join()
             self.session = self.workbench.open(choice, job.progress)
 
-        self.starting = Job(f"{self.model_name} on {self.board_name}", work, expected=_STAGES)
+        stages = _STAGES if choice.port is None else _STAGES_TO_ATTACH
+        self.starting = Job(f"{self.model_name} on {self.board_name}", work, expected=stages)
 
     def release(self) -> None:
         """Lets go of the board."""
@@ -194,15 +196,20 @@ class Control:
         session = self.session
         if session is None or self.answering:
             return
-        stream = self._stream = _Stream(self.chat.ask(question))
-        self._stopping = False
+        stream = _Stream(self.chat.ask(question))
+        try:
+            answer = session.ask(question, self.generating, stream.progress)
+        except UserError as error:
+            self._lose(error)
+            return
+        self._stream, self._stopping = stream, False
 
         errand = self._errand
 
         def work(_job: Job) -> None:
             if errand is not None:
                 errand.join()
-            for piece in session.ask(question, self.generating, stream.progress):
+            for piece in answer:
                 stream.pieces.append(piece)
 
         self._answering = Job("answer", work)

@@ -83,6 +83,7 @@ PANES: Final[dict[Where, Entries]] = {
         ("memory", "Bytes that the tokens take, of those set aside; `per token` is over all layers."),
     ),
     Where.LOG: (
+        ("12.345", "When the line arrived, in seconds after the board's first byte, on this computer's clock."),
         ("E W I D ·", "Error, warning, information, debug; · is text that came outside of frames, such as a panic."),
         ("held", "You have scrolled up: new lines arrive below without moving the view. f follows again."),
         ("\\x1b", "Control characters that the board sent, written out so that they cannot steer your terminal."),

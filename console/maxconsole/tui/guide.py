@@ -20,17 +20,20 @@ def guide(control: Control) -> list[Line]:
             return [(), line(Span("  This is a recording: watch the panes. ", Ink.DIM), *_keys("replay.pause"))]
         return [(), line(Span("  The board is ready. Type a question and press ", Ink.DIM), *_keys("answer.send"))]
     choice = control.choice
+    start = "packs the weights, builds the firmware, flashes, starts"
+    if choice.port is not None:
+        start = f"attaches to the board at {choice.port}"
     lines = [
         (),
         _row("board", control.board_name, "board.pick", "takes another"),
         _row("model", control.model_name, "model.pick", "takes another"),
         _row("context", f"{choice.context} tokens, batch {choice.batch}", "settings.edit", "changes it"),
         (),
-        line("  ", *_keys("board.start"), Span("packs the weights, builds the firmware, flashes, starts", Ink.DIM)),
+        line("  ", *_keys("board.start"), Span(start, Ink.DIM)),
         line("  ", *_keys("help.show"), Span("explains every number on this screen", Ink.DIM)),
     ]
     if control.state is State.FAILED:
-        lines.insert(1, line(Span("  ■ the board is gone; start it again", Ink.WARN)))
+        lines.insert(1, line(Span("  ■ the board is gone", Ink.WARN)))
     return lines
 
 

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maxconsole.errors import BoardError, UserError
+from maxconsole.errors import UserError
 from maxconsole.link.client import RefusedError
 from maxconsole.link.text import printable
-from maxconsole.schema import wire
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import Sampling
 from maxconsole.session.session import Session as BoardSession
@@ -39,6 +39,7 @@ class LiveSession:
     def __init__(self, session: BoardSession, claim: Claim) -> None:
         self._session = session
         self._claim = claim
+        self._cancelled = threading.Event()
         self._said: list[_Exchange] = []
         self._conversation: Conversation | None = None
         self._system = ""
@@ -63,17 +64,21 @@ class LiveSession:
         return self._session.snapshot()
 
     def check(self) -> None:
-        """Raises BoardError once the link or the firmware has failed while nobody asks."""
-        if isinstance(self._session.link.receive(0), wire.Fault):
-            raise BoardError("the firmware has stopped with an exception", hint="see the log; F5 starts anew")
+        self._session.check()
 
     def ask(self, question: str, generating: Generating, progress: Progress) -> Iterator[str]:
+        self._cancelled.clear()
+        return self._ask(question, generating, progress)
+
+    def _ask(self, question: str, generating: Generating, progress: Progress) -> Iterator[str]:
         conversation = self._talk(generating.system)
         try:
             turn = conversation.ask(question)
             generation = self._session.ask(
                 turn.prompt, sampling_of(generating), generating.max_new, progress, words=question
             )
+            if self._cancelled.is_set():  # before the session could take note of it
+                self._session.cancel()
             yield from generation
         except RefusedError as error:  # the board is well, and did not want this
             raise UserError(error.what, hint=error.hint) from error
@@ -88,6 +93,7 @@ class LiveSession:
         return reply_of(self._answer)
 
     def cancel(self) -> None:
+        self._cancelled.set()
         self._session.cancel()
 
     def keep(self, questions: int) -> None:

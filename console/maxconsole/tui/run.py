@@ -10,13 +10,11 @@ from pathlib import Path
 from types import FrameType
 
 from maxconsole.errors import UserError
+from maxconsole.tui import has_terminal
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.lazy import LazyWorkbench
 from maxconsole.tui.seam import Choice, Generating
 from maxconsole.tui.tour import live_tour, recorded_tour
-
-#: An emulated board makes one or two a second.
-_TOUR_TOKENS = 32
 
 
 def run_console(choice: Choice) -> int:
@@ -40,12 +38,14 @@ def run_replay(path: Path, choice: Choice, *, speed: float, paused: bool) -> int
     return _run(app)
 
 
-def run_tour(choice: Choice, questions: tuple[str, str], recording: Path | None, *, speed: float) -> int:
+def run_tour(
+    choice: Choice, questions: tuple[str, str], recording: Path | None, *, max_tokens: int, speed: float
+) -> int:
     """See maxconsole.tui.tour."""
     check_terminal()
     workbench = LazyWorkbench(choice)
     app = ConsoleApp(workbench, tour=live_tour(questions) if recording is None else recorded_tour())
-    app.control.generating = Generating(temperature=0.0, top_k=1, repeat_penalty=1.0, max_new=_TOUR_TOKENS)
+    app.control.generating = Generating(temperature=0.0, top_k=1, repeat_penalty=1.0, max_new=max_tokens)
     if recording is not None:
         _adopt(app, workbench, recording, speed=speed, paused=False)
     return _run(app)
@@ -61,7 +61,7 @@ def _adopt(app: ConsoleApp, workbench: LazyWorkbench, path: Path, *, speed: floa
 
 def check_terminal() -> None:
     """Raises UserError where there is none to draw on and to type at."""
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    if not has_terminal():
         raise UserError(
             "the console needs a terminal for input, output and errors",
             hint="without one, use the verbs: `maxconsole ask`, `maxconsole --help`",

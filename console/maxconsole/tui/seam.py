@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the screens ask of the rest of the console. `workbench` answers with real boards; a test may bring its own.
 
-No method here is called from the screen's own thread, except `snapshot`, `cancel` and `playback`.
+What takes time is not called from the screen's own thread: methods that are may not wait for a board.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Progress(Protocol):
 class Choice:
     """What the user wants to run. `board` empty is the default one, `model` None the demo model.
 
-    `fast` leaves out a virtual board's timing model.
+    `fast` leaves out a virtual board's timing model. `port` is the serial port of a board that runs already; `baud`
+    None is its profile's rate.
     """
 
     board: str = ""
@@ -32,6 +33,8 @@ class Choice:
     context: int = 512
     batch: int = 64
     fast: bool = False
+    port: str | None = None
+    baud: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,10 @@ class Session(Protocol):
         ...
 
     def ask(self, question: str, generating: Generating, progress: Progress) -> Iterator[str]:
-        """Adds a question to the conversation and yields its answer, safe to print, as it comes."""
+        """Adds a question to the conversation and yields its answer, safe to print, as it comes.
+
+        Nothing is done, and nothing waited for, before the first piece is asked for; `cancel` counts from now on.
+        """
         ...
 
     @property

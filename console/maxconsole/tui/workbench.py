@@ -75,11 +75,13 @@ class RealWorkbench:
     def open(self, choice: Choice, progress: Progress) -> Session:
         """Raises UserError and its kinds, also for a board that another console holds."""
         board = choice.board or self.default.board
-        claim = Claim(board)
+        claim = Claim(choice.port or board)
         try:
             if choice.model is None and not demo.demo_path().is_file():
                 demo.fetch_demo(lambda words: progress("fetch", 0, 0, words))
-            setup = Setup(board, choice.model, choice.context, choice.batch, choice.fast)
+            setup = Setup(
+                board, choice.model, choice.context, choice.batch, choice.fast, port=choice.port, baud=choice.baud
+            )
             return LiveSession(BoardSession.open(setup, progress), claim)
         except BaseException:
             claim.release()

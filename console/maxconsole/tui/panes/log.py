@@ -48,7 +48,8 @@ class LogView(Scroller):
         entry = self._lines[y]
         letter, ink = _LEVELS.get(entry.level, ("?", Ink.WARN))
         body = Ink.DIM if entry.level == 3 else ink if entry.level in {0, 1} else Ink.PLAIN
-        return line(Span(f" {letter} ", ink), Span(entry.text.expandtabs(4), body))
+        arrived = f"{entry.arrived_ns / 1e9:8.3f}"
+        return line(Span(arrived, Ink.DIM), Span(f" {letter} ", ink), Span(entry.text.expandtabs(4), body))
 
 
 class LogPane(Vertical):

@@ -72,8 +72,9 @@ class Troubles(Scroller):
     def show(self, error: Exception) -> None:
         """Draws `error`."""
         self._error = error
-        self._lines = describe(error, max(20, self.size.width - 2))
-        self.changed()
+        if self.size.width:  # otherwise it has no place yet, and is told when it gets one
+            self._lines = describe(error, max(20, self.size.width - 2))
+            self.changed()
 
     def on_resize(self, _event: events.Resize) -> None:
         if self._error is not None:
