@@ -34,6 +34,21 @@ uint64_t pmu_cycles(void);
 /// Events behind pmu_sample.counters, as PMU event numbers.
 void pmu_events(uint16_t events[COUNTERS]);
 
+// Barriers. They work without these, which tell the virtual board's model what the cores do, so that nothing
+// of how they wait is counted.
+
+/// Core 0: jobs are of `cores` cores from now on, and those that wait for one are let go.
+void pmu_team(unsigned cores);
+/// The calling core has finished its part, and waits.
+void pmu_arrive(void);
+/// It goes on.
+void pmu_depart(void);
+
+/// When the calling core arrived, as of its last reading of the counters after departing; and by how much of
+/// that the other cores have held it up through the memory that they share, which the model knows only
+/// afterwards (0 elsewhere). In cycles.
+void pmu_arrival(uint64_t *cycles, uint64_t *delay);
+
 /// Counts L1D accesses and refills that fall into `base`..`base + bytes` apart, from now on. Only the virtual
 /// board can; elsewhere both counts stay 0.
 void pmu_watch(const void *base, size_t bytes);

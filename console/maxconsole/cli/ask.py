@@ -58,6 +58,7 @@ def ask(
     ] = False,
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
+    cores: options.Cores = None,
     fast: options.Fast = False,
     link: options.Link = None,
     record: Annotated[
@@ -86,6 +87,7 @@ def ask(
         context=context,
         batch=batch,
         fast=fast,
+        cores=cores,
         link=options.transport(link),
         record=record,
         overwrite=force,

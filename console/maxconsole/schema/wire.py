@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xE4BCA22F
+SCHEMA_HASH: Final = 0x91111881
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -76,6 +76,7 @@ class Kernel(IntEnum):
     RESIDUAL = 15
     HEAD = 16
     SAMPLE = 17
+    WAIT = 18  # of a core for the others, at a barrier or between two jobs of a step
 
 
 class Phase(IntEnum):
@@ -130,6 +131,8 @@ class Setting(IntEnum):
 
     EVENTS = 0  # 1: single kernel events, 0: totals only
     BATCH = 1  # prefill tokens per batch, 1..max_batch
+    PREFILL_CORES = 2  # that work on a prefill batch, 1..cores
+    DECODE_CORES = 3  # that work on a decode step, 1..cores
 
 
 class QueryItem(IntEnum):
@@ -171,7 +174,7 @@ class FrameHeader:
 
     type: int
     core: int
-    seq: int
+    seq: int  # of this core's frames
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""
@@ -228,7 +231,7 @@ class Hello:
     schema_hash: int
     counter_hz: int
     build_id: bytes
-    cores: int
+    cores: int  # that run
     counters: int
     max_batch: int
     counter_events: tuple[int, ...]

@@ -41,7 +41,7 @@ _live: weakref.WeakSet[VirtualBoard] = weakref.WeakSet()
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run the board.
+    """How to run the board, on all of its cores unless `cores` says how many there are.
 
     `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `verify` has the plug-in
     check every address that it derives, several times slower. `on_uart` gets what the UART sends, on a thread of its
@@ -50,7 +50,7 @@ class Options:
     without being asked to. `ram_folder` puts guest RAM into a file system instead of anonymous memory.
     """
 
-    cores: int = 1
+    cores: int | None = None
     timing: bool = True
     verify: bool = False
     on_uart: Callable[[bytes], None] | None = None
@@ -74,8 +74,9 @@ class VirtualBoard:
             raise UserError(f"{board.name} is not a virtual board")
         self.board = board
         self.options = options or Options()
-        if not 1 <= self.options.cores <= min(board.cpu.cores, CORES_MAX):
-            raise UserError(f"{board.name} cannot run {self.options.cores} cores")
+        self._cores = board.cpu.cores if self.options.cores is None else self.options.cores
+        if not 1 <= self._cores <= min(board.cpu.cores, CORES_MAX):
+            raise UserError(f"{board.name} cannot run {self._cores} cores")
         self._machine = board.virtual
         self._elf = elf
         self._images = tuple(images)
@@ -132,7 +133,7 @@ class VirtualBoard:
             firmware,
             ram_path=ram.path_in_child,
             folder=folder.path,
-            cores=self.options.cores,
+            cores=self._cores,
             verify=self.options.verify,
             uart_terminal=self.options.on_port is not None,
         )

@@ -27,6 +27,7 @@ class ModelReport:
     unresolved_prefetch_sites: int
     addresses_verified: int
     addresses_mismatched: int
+    early_departures: int = 0  # of cores from a barrier that was not complete
     unknown_events: tuple[int, ...] = ()
     undecoded: tuple[str, ...] = ()  # "0x........ at 0x...": opcode and address, the first ones
 
@@ -108,6 +109,7 @@ def read_report(path: Path) -> ModelReport:
             unresolved_prefetch_sites=numbers["unresolved_prefetch_sites"],
             addresses_verified=numbers["addresses_verified"],
             addresses_mismatched=numbers["addresses_mismatched"],
+            early_departures=numbers["early_departures"],
             unknown_events=tuple(unknown),
             undecoded=tuple(undecoded),
         )
