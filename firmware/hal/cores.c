@@ -85,14 +85,16 @@ void cores_meet(unsigned cores) {
 
 void cores_run(unsigned cores, core_job *run, void *context) {
     busy = true;
-    pmu_team(cores);
     job.run = run;
     job.context = context;
     job.cores = cores;
-    for (unsigned core = 1; core < cores; core++)
-        __atomic_store_n(&tickets[core].number, tickets[core].number + 1, __ATOMIC_RELEASE);
-    if (cores > 1)
+    pmu_team(cores);
+    if (cores > 1) {
+        for (unsigned core = 1; core < cores; core++)
+            __atomic_store_n(&tickets[core].number, tickets[core].number + 1, __ATOMIC_RELEASE);
         wake((1u << cores) - 1);
+        pmu_depart();
+    }
     run(context, (struct share){0, cores});
     if (cores > 1)
         meet(cores, 0); // the others do not wait for each other, but for the next job
@@ -119,11 +121,13 @@ int64_t core_start(unsigned core) {
     int64_t error = psci_call(PSCI_CPU_ON, ids[core], (uintptr_t)secondary_start, (uintptr_t)&core_entry);
     if (error != PSCI_SUCCESS)
         return error;
-    for (unsigned naps = 0; __atomic_load_n(&ready, __ATOMIC_ACQUIRE) == before; naps++) {
-        if (naps == START_NAPS)
+    unsigned naps = 0;
+    do { // once at least: what is modeled must not depend on who was faster
+        if (naps++ == START_NAPS)
             return CORE_SILENT;
         idle(START_NAP_MICROSECONDS);
-    }
+    } while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) == before);
+    (void)pmu_cycles(); // and it goes on here
     running = core + 1;
     return 0;
 }

@@ -37,7 +37,8 @@ void pmu_events(uint16_t events[COUNTERS]);
 // Barriers. They work without these, which tell the virtual board's model what the cores do, so that nothing
 // of how they wait is counted.
 
-/// Core 0: jobs are of `cores` cores from now on, and those that wait for one are let go.
+/// Core 0: a job of `cores` cores begins, and those that wait for one are let go. With more than one, core 0
+/// departs as they do, when it has woken them.
 void pmu_team(unsigned cores);
 /// The calling core has finished its part, and waits.
 void pmu_arrive(void);

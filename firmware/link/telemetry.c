@@ -13,6 +13,8 @@
 #include "link/outbox.h"
 
 #define BATCH            (FRAME_PAYLOAD_MAX / sizeof(struct kernel_event))
+#define BATCH_ROOM       (2 * BATCH) // so that events can stay until a barrier says what they cost
+#define SINCE_MAX        8           // events between two barriers that are kept an eye on
 #define TOTALS_PER_FRAME (FRAME_PAYLOAD_MAX / sizeof(struct kernel_total))
 #define TOTALS_INTERVAL  16 // steps; totals are sent again when a request ends
 #define CALIBRATION_RUNS 64
@@ -21,10 +23,14 @@
 /// only while they wait.
 static struct core_telemetry {
     _Alignas(128) struct kernel_total totals[PHASE_COUNT][KERNEL_COUNT];
-    struct kernel_event batch[BATCH];
+    struct kernel_event batch[BATCH_ROOM];
     unsigned batched;
-    struct kernel_event *last_event; // NULL: not in the batch any more, or there was none
-    struct kernel_total *last_total;
+    struct {
+        struct kernel_event *event; // NULL where single events are off
+        struct kernel_total *total;
+        uint64_t cycles;
+    } since[SINCE_MAX]; // the last barrier
+    unsigned since_count;
     enum phase last_phase;
     uint32_t last_step;
     uint64_t samples; // readings of all counters
@@ -62,15 +68,27 @@ static void add_difference(struct pmu_sample *sum, const struct pmu_sample *begi
     }
 }
 
-/// The batch becomes a frame in the outbox.
+/// The first events of the batch become a frame in the outbox.
 static void put_batch(struct core_telemetry *own) {
     uint64_t begin = pmu_cycles();
-    if (!outbox_put(&own->outbox, MESSAGE_TYPE_KERNELS, own->batch, own->batched, sizeof own->batch[0])) {
+    if (!outbox_put(&own->outbox, MESSAGE_TYPE_KERNELS, own->batch, BATCH, sizeof own->batch[0])) {
         own->dropped_batches++;
-        own->dropped_events += own->batched;
+        own->dropped_events += BATCH;
     }
-    own->batched = 0;
+    own->batched -= BATCH;
+    memmove(own->batch, own->batch + BATCH, own->batched * sizeof own->batch[0]);
+    own->since_count = 0;
     own->flush_cycles += pmu_cycles() - begin;
+    if (!cores_busy())
+        telemetry_collect();
+}
+
+static struct kernel_event *add_event(struct core_telemetry *own) {
+    if (!events_on)
+        return NULL;
+    if (own->batched == BATCH_ROOM)
+        put_batch(own);
+    return &own->batch[own->batched++];
 }
 
 /// Adds one event to the totals and to the batch. `sum` holds differences.
@@ -79,25 +97,23 @@ static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t s
     unsigned core = core_number();
     struct core_telemetry *own = &cores[core];
     struct kernel_total *total = &own->totals[current_phase][kernel];
+    struct kernel_event *event = add_event(own);
     own->events++;
     own->last_phase = current_phase;
     own->last_step = current_step;
-    own->last_total = total;
-    own->last_event = NULL;
     total->count++;
     total->work += work;
     total->cycles += sum->cycles;
     total->instructions += sum->instructions;
     for (unsigned i = 0; i < COUNTERS; i += 2)
         add_pair(total->counters + i, sum->counters + i);
-    if (!events_on)
-        return;
-    if (own->batched == BATCH) {
-        put_batch(own);
-        if (!cores_busy())
-            telemetry_collect();
+    if (own->since_count < SINCE_MAX) {
+        own->since[own->since_count].event = event;
+        own->since[own->since_count].total = total;
+        own->since[own->since_count++].cycles = sum->cycles;
     }
-    struct kernel_event *event = own->last_event = &own->batch[own->batched++];
+    if (event == NULL)
+        return;
     event->kernel = (uint8_t)kernel;
     event->core = (uint8_t)core;
     event->layer = (uint16_t)layer;
@@ -111,21 +127,38 @@ static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t s
         vst1_u32(event->counters + i, vqmovn_u64(vld1q_u64(sum->counters + i)));
 }
 
+/// Spreads a delay over the events since the last barrier, by their cycles.
+static void spread(struct core_telemetry *own, uint64_t delay) {
+    uint64_t all = 0, shift = 0;
+    for (unsigned i = 0; i < own->since_count; i++)
+        all += own->since[i].cycles;
+    for (unsigned i = 0; i < own->since_count && all != 0; i++) {
+        uint64_t part = delay * own->since[i].cycles / all;
+        own->since[i].total->cycles += part;
+        if (own->since[i].event != NULL) {
+            own->since[i].event->start_cycles += shift;
+            own->since[i].event->cycles += part;
+        }
+        shift += part;
+    }
+}
+
 void telemetry_waited(unsigned layer, bool began) {
     struct core_telemetry *own = &cores[core_number()];
     struct pmu_sample now, sum = {0};
     uint64_t arrived, delay;
     bool same_step = own->last_phase == current_phase && own->last_step == current_step;
-    if (began && (own->last_total == NULL || !same_step))
-        return; // it waited for something to do
     take_sample(&now);
     pmu_arrival(&arrived, &delay);
-    if (own->last_total != NULL)
-        own->last_total->cycles += delay;
-    if (own->last_event != NULL)
-        own->last_event->cycles += delay;
-    sum.cycles = now.cycles - arrived;
-    record(KERNEL_WAIT, layer, 0, arrived, &sum);
+    if (delay != 0)
+        spread(own, delay);
+    if (own->batched >= BATCH)
+        put_batch(own);
+    if (!began || (own->events != 0 && same_step)) { // otherwise it waited for something to do
+        sum.cycles = now.cycles - arrived;
+        record(KERNEL_WAIT, layer, 0, arrived, &sum);
+    }
+    own->since_count = 0;
 }
 
 void span_begin(struct span *span) {
@@ -177,12 +210,14 @@ void telemetry_flush(void) {
     struct core_telemetry *own = &cores[core_number()];
     uint64_t begin = pmu_cycles();
     for (struct core_telemetry *core = cores; core < cores + BOARD_CORES; core++) {
-        core->last_event = NULL;
-        if (core->batched == 0)
-            continue;
-        if (!frame_offer(MESSAGE_TYPE_KERNELS, core->batch, core->batched * sizeof core->batch[0], NULL, 0)) {
+        core->since_count = 0;
+        for (unsigned first = 0; first < core->batched; first += BATCH) {
+            unsigned left = core->batched - first, count = left < BATCH ? left : BATCH;
+            if (frame_offer(MESSAGE_TYPE_KERNELS, core->batch + first, count * sizeof core->batch[0], NULL,
+                            0))
+                continue;
             own->dropped_batches++;
-            own->dropped_events += core->batched;
+            own->dropped_events += count;
         }
         core->batched = 0;
     }

@@ -53,7 +53,7 @@ const char *device_page_open(const struct options *options) {
 
 static void latch(struct core *core) {
     core_drain(core);
-    struct device_page_sample *sample = &page->core[page->latch & (MODEL_CORES - 1)];
+    struct device_page_sample *sample = &page->core[core - cores]; // not page->latch: cores store it at once
     sample->cycles = core_cycles(core);
     sample->instructions = core->counts.instructions;
     for (unsigned i = 0; i < EVENTS; i++) {

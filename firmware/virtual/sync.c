@@ -63,9 +63,9 @@ void sync_team(unsigned count) {
     team = count < 1 ? 1 : count > MODEL_CORES ? MODEL_CORES : count;
     epoch++;
     began = cores[0].ticks;
-    lines[0] = lines_of(&cores[0]);
-    cores[0].epoch = epoch;
-    for (unsigned c = 1; c < team; c++) {
+    // How core 0 wakes the others depends on the host, too.
+    cores[0].stopped = cores[0].paused = team > 1;
+    for (unsigned c = 0; c < team; c++) {
         lines[c] = lines_of(&cores[c]);
         released[c] = began + BARRIER_TICKS;
         waiting &= ~(1u << c);

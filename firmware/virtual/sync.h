@@ -8,7 +8,8 @@
 
 #include "core.h"
 
-/// Core 0 lets the idle cores below `cores` go, and barriers are of that many from now on.
+/// Core 0 lets the idle cores below `cores` go, and barriers are of that many from now on. Where there are
+/// others, its own clock stands until it departs.
 void sync_team(unsigned cores);
 
 /// The core has finished its part: all of it is accounted for.
