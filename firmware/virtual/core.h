@@ -120,5 +120,8 @@ static inline uint32_t range_units(const struct range *range, uint64_t address, 
     return (uint32_t)(last * range->units / range->bytes - first * range->units / range->bytes);
 }
 
+/// Whether the caches may hold `line`.
+bool memory_cacheable(uint64_t line);
+
 void memory_init(const struct options *options);
 void memory_init_core(struct core *core, const struct options *options);
