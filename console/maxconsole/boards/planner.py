@@ -173,5 +173,6 @@ def _does_not_fit(board: Board, facts: ModelFacts, context: int, batch: int) -> 
 
 
 def _fits(name: str, facts: ModelFacts, context: int, batch: int) -> bool:
-    _, free = _free_memory(load_board(name))
+    board = load_board(name)
+    _, free = _free_memory(board)
     return _place(_sizes(_used(board, facts, context, batch)), free) is not None
