@@ -15,8 +15,25 @@
 // 40-bit physical.
 #define TCR_VALUE (25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32)
 
+// Offsets in struct core_entry, for start.S.
+#define ENTRY_ROOT  0
+#define ENTRY_STACK 8
+#define ENTRY_CORE  16
+
 #ifndef __ASSEMBLER__
+#include <stddef.h>
 #include <stdint.h>
+
+/// What a core that PSCI starts needs before its MMU is on. It reads memory behind the caches then: who fills
+/// this in must clean it.
+struct core_entry {
+    uint64_t root;  // of the page tables
+    uint64_t stack; // its top
+    uint64_t core;  // number
+} __attribute__((aligned(64)));
+_Static_assert(offsetof(struct core_entry, root) == ENTRY_ROOT, "start.S loads it from there");
+_Static_assert(offsetof(struct core_entry, stack) == ENTRY_STACK, "start.S loads it from there");
+_Static_assert(offsetof(struct core_entry, core) == ENTRY_CORE, "start.S loads it from there");
 
 /// Fills the page tables from the linker's symbols and the board's registers. Returns the root table.
 uint64_t *early_map(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry of the first core, at EL1 or EL2, caches and MMU in any state: becomes EL1 with a known SCTLR, clears memory
-// that C expects to be zero, maps memory, and calls main. Every other core let loose on this address parks.
+// that C expects to be zero, maps memory, and calls main. Every other core let loose on this address parks; those that
+// the firmware starts itself come in at secondary_start.
 
 #include "arch/asm.h"
 #include "arch/early.h"
@@ -19,25 +20,7 @@ _start:
         ands    x19, x10, #0xff
         b.ne    stop
 
-        mrs     x9, CurrentEL
-        cmp     x9, #2 << 2
-        b.hi    stop                    // EL3: secure firmware has not done its part
-        b.ne    1f
-        bl      leave_el2
-1:
-        ldr     x9, =SCTLR_OFF          // whatever ran before: no MMU, no caches
-        msr     sctlr_el1, x9
-        isb
-        mov     x9, #3 << 20            // CPACR_EL1.FPEN: no traps
-        msr     cpacr_el1, x9
-        msr     spsel, #1
-        isb
-        msr     fpcr, xzr               // round to nearest even, denormals kept: what the references assume
-        msr     tpidr_el1, x19
-        adrp    x9, exception_vectors
-        add     x9, x9, :lo12:exception_vectors
-        msr     vbar_el1, x9
-        bl      exception_stack_reset
+        bl      become_el1
         msr     spsel, #0
         adrp    x9, __stack_top
         add     x9, x9, :lo12:__stack_top
@@ -80,6 +63,51 @@ stop:
         wfi
         b       stop
         .size   _start, . - _start
+
+// Entry of the other cores, from PSCI: EL1 or EL2, MMU and data cache off. x0 points to a struct core_entry that core 0
+// has cleaned to memory. Memory is touched only there, until MMU and caches are on.
+func secondary_start
+        msr     daifset, #0xf
+        ldr     x19, [x0, #ENTRY_CORE]
+        ldr     x21, [x0, #ENTRY_STACK]
+        ldr     x22, [x0, #ENTRY_ROOT]
+        bl      become_el1
+        mov     x0, x22
+        bl      mmu_enable
+        msr     spsel, #0
+        mov     sp, x21
+        mov     x29, xzr
+        mov     x30, xzr
+        bl      secondary_main
+        b       stop
+endfunc secondary_start
+
+// Makes core number x19 an EL1 core without MMU and caches, with its exception stack, whatever it was. Returns at EL1h,
+// uses no memory.
+//   x9, x10, x20 scratch
+func become_el1
+        mov     x20, x30
+        mrs     x9, CurrentEL
+        cmp     x9, #2 << 2
+        b.hi    stop                    // EL3: secure firmware has not done its part
+        b.ne    1f
+        bl      leave_el2
+1:
+        ldr     x9, =SCTLR_OFF          // whatever ran before: no MMU, no caches
+        msr     sctlr_el1, x9
+        isb
+        mov     x9, #3 << 20            // CPACR_EL1.FPEN: no traps
+        msr     cpacr_el1, x9
+        msr     spsel, #1
+        isb
+        msr     fpcr, xzr               // round to nearest even, denormals kept: what the references assume
+        msr     tpidr_el1, x19
+        adrp    x9, exception_vectors
+        add     x9, x9, :lo12:exception_vectors
+        msr     vbar_el1, x9
+        bl      exception_stack_reset
+        ret     x20
+endfunc become_el1
 
 // Cleans and invalidates [x0, x1) by line, to the point of coherency.
 func flush_range

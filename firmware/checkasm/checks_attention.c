@@ -7,6 +7,9 @@
 #include "kernels/reference/reference.h"
 #include "kernels/rope.h"
 
+// whole(), as the procedure call standard passes it: two words in one register.
+#define WHOLE (UINT64_C(1) << 32)
+
 #define BATCH         9
 #define HEADS         6
 #define LAYERS        2
@@ -62,7 +65,7 @@ static void append(struct rings *r, unsigned rows, bool timed) {
     for (unsigned i = 0; i < rows; i++)
         rope_row(r->step, head_dim / 2, position + i, r->rope + (size_t)i * head_dim);
     struct kv_update update = {r->keys, r->values, r->kv_width, r->rope, position, rows};
-    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&update)}};
+    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&update), WHOLE}};
     call_kernel((const void *)kv_cache_update, &call, timed);
     call.x[0] = POINTER(&r->reference);
     call_reference((const void *)reference_kv_cache_update, &call, timed, 2 * (uint64_t)rows * r->kv_width);
@@ -83,7 +86,7 @@ static void attend(struct rings *r, unsigned rows, bool timed) {
                             .position = position,
                             .rows = rows,
                             .heads = HEADS};
-    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&job)}};
+    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&job), WHOLE}};
     call_kernel((const void *)attention, &call, timed);
     job.out = r->expected;
     call_reference((const void *)reference_attention, &call, timed, 2 * visible * r->query_width);

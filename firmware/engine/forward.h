@@ -3,10 +3,12 @@
 // wanted.
 //
 // Results do not depend on how tokens are cut into batches: every kernel treats rows independently, matrix
-// sums are exact integers, and attention walks the ring by position.
+// sums are exact integers, and attention walks the ring by position. Nor do they depend on the number of
+// cores: what is divided are rows, columns and heads, never a sum of floats.
 //
 // Memory, all from the pools, every buffer rounded up to 64 bytes. B is the largest batch, h hidden, f ffn,
-// d head_dim, q heads * d, c kv_heads * d, and K the largest of h, q and f rounded up to a multiple of 64:
+// d head_dim, q heads * d, c kv_heads * d, N the board's cores, and K the largest of h, q and f rounded up to
+// a multiple of 64:
 //   ACTIVATION_POOL
 //     2 x B * h * 4      residual stream, double buffered: every addition reads one and writes the other
 //     B * h * 4          normalized rows, then the output of attn_output and ffn_down
@@ -18,9 +20,9 @@
 //     B * K / 8          their half sums
 //     B * 4              their row scales
 //     (B + 1) * d * 2    rotations of the batch's positions and of the sinks' query
-//     16 * K             panel being multiplied: int8 weights
-//     4 * K              its scales
-//     64                 its column factors
+//     N x 16 * K         panel that a core is multiplying: int8 weights
+//     N x 4 * K          its scales
+//     N x 64             its column factors
 //     4 * V              logits, V = vocabulary rounded up to a multiple of 16
 //     V' / 8             a bit per token for sampling, V' = vocabulary rounded up to a multiple of 32
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
@@ -32,6 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "board_config.h"
 #include "engine/model.h"
 #include "kernels/activations.h"
 #include "kernels/dequant.h"
@@ -43,14 +46,14 @@ struct forward {
     const struct model *model;
     struct kv_ring ring;
     unsigned batch_max;
-    unsigned current;   // which residual buffer holds the rows
+    unsigned cores;     // that take part
     unsigned rows;      // of the last batch
-    unsigned first_row; // of it that residual[current] begins with
+    unsigned first_row; // of it that residual[0] begins with, now that all layers are done
     float *residual[2], *normed, *query, *key, *value, *attended, *gate, *up;
     struct activations quantized;
     int16_t *rope;      // [batch_max][head_dim]
     int16_t *sink_rope; // [head_dim]
-    struct panel panel;
+    struct panel panels[BOARD_CORES];
     float *logits;      // [vocabulary, padded to 16]
     uint32_t *repeated; // a bit per token, for sample(); all zero between its calls
 };
@@ -59,7 +62,7 @@ struct forward {
 /// fit.
 bool forward_init(struct forward *forward, const struct model *model, unsigned context, unsigned batch_max);
 
-/// Called before each layer; returning false stops the batch.
+/// Called before each layer, while only core 0 works; returning false stops the batch.
 typedef bool between_layers(void *context, unsigned layer, unsigned count);
 
 /// Appends `count` tokens (at most batch_max, ids below the vocabulary) to the ring and runs them through all

@@ -35,9 +35,11 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
     TAKE(f->quantized.low_sums, rows * k / GROUP * sizeof(int32_t));
     TAKE(f->quantized.row_scales, rows * sizeof(float));
     TAKE(f->rope, (rows + 1) * h->head_dim * sizeof(int16_t));
-    TAKE(f->panel.weights, panel_weights_bytes(k));
-    TAKE(f->panel.scales, panel_scales_bytes(k));
-    TAKE(f->panel.columns, PANEL_COLUMNS * sizeof(float));
+    for (struct panel *panel = f->panels; panel < f->panels + BOARD_CORES; panel++) {
+        TAKE(panel->weights, panel_weights_bytes(k));
+        TAKE(panel->scales, panel_scales_bytes(k));
+        TAKE(panel->columns, PANEL_COLUMNS * sizeof(float));
+    }
     TAKE(f->logits, (h->vocabulary + PANEL_COLUMNS - 1) / PANEL_COLUMNS * PANEL_COLUMNS * sizeof(float));
     TAKE(f->repeated, (h->vocabulary + 31) / 32 * sizeof(uint32_t));
 #undef TAKE
@@ -46,7 +48,7 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
 
 bool forward_init(struct forward *f, const struct model *model, unsigned context, unsigned batch_max) {
     const struct image_header *h = model->header;
-    *f = (struct forward){.model = model, .batch_max = batch_max};
+    *f = (struct forward){.model = model, .batch_max = batch_max, .cores = 1};
     if (!take_buffers(f, h, batch_max)) {
         log_text(LOG_LEVEL_ERROR, "activations of %u tokens do not fit the pool of %zu bytes", batch_max,
                  activation_pool.bytes);

@@ -7,6 +7,7 @@
 #include "engine/forward.h"
 #include "engine/model.h"
 #include "engine/sampling.h"
+#include "hal/cores.h"
 #include "hal/pmu.h"
 #include "link/channel.h"
 #include "link/telemetry.h"
@@ -15,6 +16,7 @@ static struct model model;
 static struct forward forward;
 static bool bound;
 static unsigned batch = BOARD_BATCH;
+static unsigned cores[PHASE_COUNT] = {[PHASE_PREFILL] = BOARD_CORES, [PHASE_DECODE] = BOARD_DECODE_CORES};
 
 // One GENERATE command on its way.
 struct run {
@@ -50,6 +52,10 @@ void engine_set_batch(unsigned tokens) {
     batch = tokens < 1 ? 1 : tokens > BOARD_BATCH ? BOARD_BATCH : tokens;
 }
 
+void engine_set_cores(enum phase phase, unsigned count) {
+    cores[phase] = count;
+}
+
 void engine_kv_state(struct kv_state *state) {
     *state = (struct kv_state){0};
     if (bound)
@@ -78,6 +84,21 @@ static bool stops(const struct generate *c, uint32_t token) {
         if (list[i] == token)
             return true;
     return false;
+}
+
+// Begins a prefill batch or a decode step.
+static void begin_step(enum phase phase, uint32_t step, struct span *span) {
+    forward.cores = cores[phase] < cores_running() ? cores[phase] : cores_running();
+    telemetry_step(phase, step);
+    span_begin(span);
+}
+
+// Ends it: the console sees the ring move with every one.
+static void end_step(struct span *span, unsigned tokens) {
+    struct kv_state state;
+    span_end(span, KERNEL_STEP, NO_LAYER, tokens);
+    engine_kv_state(&state);
+    send_kv_state(&state);
 }
 
 static void report_progress(struct run *run, uint32_t done) {
@@ -136,8 +157,7 @@ static bool prefill(struct run *run, struct choice *choice) {
         unsigned count = left < batch ? left : batch;
         bool choose = count == left && c->max_new > 0;
         struct span span;
-        telemetry_step(PHASE_PREFILL, step);
-        span_begin(&span);
+        begin_step(PHASE_PREFILL, step, &span);
         bool done = forward_batch(&forward, run->prompt + run->prompt_done, count,
                                   show     ? OUTPUTS_ALL
                                   : choose ? OUTPUTS_LAST
@@ -147,7 +167,7 @@ static bool prefill(struct run *run, struct choice *choice) {
             done = show_logits(run, first, count);
         if (done && choose)
             *choice = next_token(run);
-        span_end(&span, KERNEL_STEP, NO_LAYER, count);
+        end_step(&span, count);
         if (!done)
             return false;
         run->prompt_done += count;
@@ -166,12 +186,11 @@ static enum done_reason decode(struct run *run, struct choice choice) {
         if (++run->generated == c->max_new)
             return DONE_REASON_LIMIT;
         struct span span;
-        telemetry_step(PHASE_DECODE, step);
-        span_begin(&span);
+        begin_step(PHASE_DECODE, step, &span);
         bool done = forward_batch(&forward, &choice.token, 1, OUTPUTS_LAST, go_on, run);
         if (done)
             choice = next_token(run);
-        span_end(&span, KERNEL_STEP, NO_LAYER, 1);
+        end_step(&span, 1);
         if (!done)
             return DONE_REASON_CANCELLED;
     }

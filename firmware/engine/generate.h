@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine as the command loop sees it: bind a weight image, then answer GENERATE commands.
-// One request at a time; nothing here may be called from a second core.
+// One request at a time; the functions are core 0's, which shares the work out.
 #pragma once
 
 #include <stddef.h>
@@ -34,3 +34,7 @@ const struct image_header *engine_model(void);
 
 /// Prefill tokens per batch from now on, clamped to 1..BOARD_BATCH. Results do not depend on it.
 void engine_set_batch(unsigned tokens);
+
+/// How many cores work on a prefill batch, or on a decode step, from now on; as many of them as run. Results
+/// do not depend on it.
+void engine_set_cores(enum phase phase, unsigned count);

@@ -7,6 +7,7 @@
 #include "board_config.h"
 #include "engine/generate.h"
 #include "engine/prompt.h"
+#include "hal/cores.h"
 #include "hal/pmu.h"
 #include "link/channel.h"
 #include "link/frame.h"
@@ -25,7 +26,7 @@ static void report_hello(void) {
         .protocol = PROTOCOL_VERSION,
         .schema_hash = SCHEMA_HASH,
         .counter_hz = pmu_hz(),
-        .cores = BOARD_CORES,
+        .cores = (uint8_t)cores_running(),
         .counters = TELEMETRY && pmu_present() ? COUNTERS : 0,
         .max_batch = BOARD_BATCH,
         .context = BOARD_CONTEXT,

@@ -9,6 +9,7 @@
 #include "engine/generate.h"
 #include "engine/prompt.h"
 #include "engine/report.h"
+#include "hal/cores.h"
 #include "hal/idle.h"
 #include "hal/pmu.h"
 #include "link/channel.h"
@@ -70,6 +71,13 @@ static struct answer set(const struct frame *frame) {
         if (command.value < 1 || command.value > BOARD_BATCH)
             return answer(REPLY_STATUS_BAD_VALUE, "batch is 1 to the maximum that HELLO says");
         engine_set_batch(command.value);
+        return ok;
+    case SETTING_PREFILL_CORES:
+    case SETTING_DECODE_CORES:
+        if (command.value < 1 || command.value > cores_running())
+            return answer(REPLY_STATUS_BAD_VALUE, "1 to the number of cores that HELLO says");
+        engine_set_cores(command.setting == SETTING_PREFILL_CORES ? PHASE_PREFILL : PHASE_DECODE,
+                         command.value);
         return ok;
     }
     return answer(REPLY_STATUS_BAD_VALUE, "no such setting");

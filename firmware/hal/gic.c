@@ -3,16 +3,22 @@
 
 #include <stdint.h>
 
+#include "arch/cpu.h"
 #include "board_config.h"
 
 #define GICD_CTLR       0x000
 #define GICD_ISENABLER0 0x100
 #define GICD_IPRIORITYR 0x400
 #define GICD_ITARGETSR  0x800
+#define GICD_SGIR       0xf00
 #define FIRST_SHARED    32u
 
 #define GICC_CTLR 0x000
 #define GICC_PMR  0x004
+#define GICC_IAR  0x00c
+#define GICC_EOIR 0x010
+
+#define SPURIOUS 1020u // from here on: none is pending
 
 static volatile uint32_t *gic_register(uintptr_t base, unsigned offset) {
     return (volatile uint32_t *)(base + offset);
@@ -33,4 +39,15 @@ void gic_wake_by(unsigned interrupt) {
     *gic_register(BOARD_GIC_DISTRIBUTOR, GICD_CTLR) = 1;
     *gic_register(BOARD_GIC_CPU_INTERFACE, GICC_PMR) = 0xff;
     *gic_register(BOARD_GIC_CPU_INTERFACE, GICC_CTLR) = 1;
+}
+
+void gic_signal(unsigned mask, unsigned interrupt) {
+    barrier_complete(); // what the others are woken for is visible to them
+    *gic_register(BOARD_GIC_DISTRIBUTOR, GICD_SGIR) = mask << 16 | interrupt;
+}
+
+void gic_acknowledge(void) {
+    uint32_t pending = *gic_register(BOARD_GIC_CPU_INTERFACE, GICC_IAR);
+    if ((pending & 0x3ff) < SPURIOUS)
+        *gic_register(BOARD_GIC_CPU_INTERFACE, GICC_EOIR) = pending;
 }

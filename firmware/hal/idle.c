@@ -19,4 +19,5 @@ void idle(uint32_t microseconds) {
     wait_for_interrupt();
     sysreg_write(cntv_ctl_el0, 0); // takes the level away, so that the next WFI sleeps
     barrier_instruction();
+    gic_acknowledge(); // another core's wake-up call that came too late
 }

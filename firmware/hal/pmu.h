@@ -37,6 +37,22 @@ const uint16_t *pmu_events(void);
 /// Counts other events from now on, on every core. Samples from before and after do not compare.
 void pmu_select(const uint16_t events[COUNTERS]);
 
+// Barriers. They work without these, which tell the virtual board's model what the cores do, so that nothing
+// of how they wait is counted.
+
+/// Core 0: a job of `cores` cores begins, and those that wait for one are let go. With more than one, core 0
+/// departs as they do, when it has woken them.
+void pmu_team(unsigned cores);
+/// The calling core has finished its part, and waits.
+void pmu_arrive(void);
+/// It goes on.
+void pmu_depart(void);
+
+/// When the calling core arrived, as of its last reading of the counters after departing; and by how much of
+/// that the other cores have held it up through the memory that they share, which the model knows only
+/// afterwards (0 elsewhere). In cycles.
+void pmu_arrival(uint64_t *cycles, uint64_t *delay);
+
 /// Counts L1D accesses and refills that fall into `base`..`base + bytes` apart, from now on. Only the virtual
 /// board can; elsewhere both counts stay 0.
 void pmu_watch(const void *base, size_t bytes);

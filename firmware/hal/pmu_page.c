@@ -66,9 +66,30 @@ void pmu_watch(const void *base, size_t bytes) {
 }
 
 void pmu_watch_read(uint64_t *accesses, uint64_t *refills) {
-    const volatile struct device_page_sample *now = latch();
-    *accesses = now->watch_accesses;
-    *refills = now->watch_refills;
+    latch();
+    *accesses = *refills = 0;
+    for (unsigned core = 0; core < BOARD_CORES; core++) {
+        *accesses += page->core[core].watch_accesses;
+        *refills += page->core[core].watch_refills;
+    }
+}
+
+void pmu_team(unsigned cores) {
+    page->sync_cores = cores;
+}
+
+void pmu_arrive(void) {
+    page->sync_arrive = core_number();
+}
+
+void pmu_depart(void) {
+    page->sync_depart = core_number();
+}
+
+void pmu_arrival(uint64_t *cycles, uint64_t *delay) {
+    const volatile struct device_page_sample *own = &page->core[core_number()];
+    *cycles = own->arrived;
+    *delay = own->delay;
 }
 
 #endif

@@ -21,9 +21,10 @@ static unsigned selection; // its number: each core follows when it reads next, 
 // The event counters wrap: what has been counted up to the last reading is kept here. A counter must be read
 // at least once in 2^32 events, that is, every second or so while the core is busy.
 static struct {
-    uint64_t total[COUNTERS];
+    _Alignas(CACHE_LINE) uint64_t total[COUNTERS];
     uint32_t last[COUNTERS];
     unsigned selection;
+    uint64_t arrived;
 } counted[BOARD_CORES];
 
 static bool counting;
@@ -101,6 +102,21 @@ void pmu_select(const uint16_t events[COUNTERS]) {
     for (unsigned i = 0; i < COUNTERS; i++)
         selected[i] = events[i];
     selection++;
+}
+
+void pmu_team(unsigned cores) {
+    (void)cores;
+}
+
+void pmu_arrive(void) {
+    counted[core_number()].arrived = pmu_cycles();
+}
+
+void pmu_depart(void) {}
+
+void pmu_arrival(uint64_t *cycles, uint64_t *delay) {
+    *cycles = counted[core_number()].arrived;
+    *delay = 0;
 }
 
 void pmu_watch(const void *base, size_t bytes) {

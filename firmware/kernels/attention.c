@@ -10,7 +10,7 @@
 struct tile_job {
     const struct kv_ring *ring;
     const struct attention *job;
-    unsigned kv_head, group, first_row, rows;
+    unsigned core, kv_head, group, first_row, rows;
 };
 
 static uint32_t tile_position(const struct tile_job *t, unsigned row) {
@@ -72,10 +72,10 @@ static void walk_pages(const struct tile_job *t, unsigned layer, struct attentio
     uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0)) / KV_PAGE_TOKENS;
     uint32_t newest = tile_position(t, t->rows - 1) / KV_PAGE_TOKENS;
     if (visible_slots(t, 0, true, tile))
-        attention_page(tile, 1, kv_ring_page(t->ring, layer, t->kv_head, 0));
+        attention_page(tile, 1, kv_ring_page(t->ring, t->core, layer, t->kv_head, 0));
     for (uint32_t page = oldest; page <= newest; page++)
         if (visible_slots(t, page, false, tile))
-            attention_page(tile, 0, kv_ring_page(t->ring, layer, t->kv_head, page));
+            attention_page(tile, 0, kv_ring_page(t->ring, t->core, layer, t->kv_head, page));
 }
 
 static void store_rows(const struct tile_job *t, const struct attention_tile *tile) {
@@ -87,18 +87,24 @@ static void store_rows(const struct tile_job *t, const struct attention_tile *ti
     }
 }
 
-void attention(const struct kv_ring *ring, unsigned layer, const struct attention *job) {
+uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
+                   struct share share) {
     struct attention_tile tile;
-    unsigned group = job->heads / ring->shape.kv_heads;
+    unsigned group = job->heads / ring->shape.kv_heads, rows = job->rows * group, unit = 0;
+    uint64_t seen = 0;
     for (unsigned kv_head = 0; kv_head < ring->shape.kv_heads; kv_head++) {
-        unsigned rows = job->rows * group;
         for (unsigned first = 0; first < rows; first += ATTENTION_ROWS) {
-            struct tile_job t = {ring, job, kv_head, group, first, rows - first};
+            if (!is_dealt(share, unit++))
+                continue;
+            struct tile_job t = {ring, job, share.part, kv_head, group, first, rows - first};
             if (t.rows > ATTENTION_ROWS)
                 t.rows = ATTENTION_ROWS;
             prepare_rows(&t, &tile);
             walk_pages(&t, layer, &tile);
             store_rows(&t, &tile);
+            for (unsigned r = 0; r < t.rows; r++)
+                seen += kv_visible(ring, tile_position(&t, r));
         }
     }
+    return seen;
 }

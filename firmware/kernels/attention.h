@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/share.h"
 #include "memory/kv_ring.h"
 
 #define PROBABILITY_MAX 16383.0f
@@ -33,4 +34,7 @@ struct attention {
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one
 };
 
-void attention(const struct kv_ring *ring, unsigned layer, const struct attention *job);
+/// The part of it that is `share`'s. Cores get tiles of four query rows of a KV head in turn.
+/// Returns how many keys its rows have seen, summed over the rows of all heads.
+uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
+                   struct share share);

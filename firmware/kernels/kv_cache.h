@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/share.h"
 #include "memory/kv_ring.h"
 
 /// Keys and values of `rows` consecutive tokens, the first at absolute `position`; their slots are open.
@@ -17,5 +18,8 @@ struct kv_update {
 };
 
 /// Rotates the keys, quantizes both to int8 with one scale per token and head, and writes them into their
-/// pages of `layer`. The time depends on the rows alone, not on how many tokens are cached.
-void kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);
+/// pages of `layer`: the part of it that is `share`'s. The time depends on the rows alone, not on how many
+/// tokens are cached. Cores get runs of 16 slots of a head in turn, which are the keys, values and scales of
+/// whole lines. Returns how many slots it has filled.
+unsigned kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update,
+                         struct share share);

@@ -4,12 +4,14 @@
 #include "arch/cpu.h"
 #include "arch/exception.h"
 #include "arch/string.h"
+#include "board_config.h"
 #include "hal/idle.h"
 #include "link/cobs.h"
 #include "link/crc32.h"
 #include "link/port.h"
 
-static uint16_t next_seq;
+// Every core numbers its own frames, so that it can encode them without asking another.
+static struct { _Alignas(CACHE_LINE) uint16_t next; } sequences[BOARD_CORES];
 static uint64_t bytes_sent;
 static uint32_t bad_count;
 
@@ -17,20 +19,17 @@ static uint32_t bad_count;
 
 // The frame being sent. Built in cached memory and copied, because an RTT ring is not cached: there, every
 // byte stored out of line would be a bus access of its own.
-static uint8_t plain[FRAME_MAX_BYTES + COBS_PADDING] __attribute__((aligned(16)));
-static uint8_t stuffed[1 + COBS_ENCODED_MAX(FRAME_MAX_BYTES) + COBS_PADDING] __attribute__((aligned(16)));
+static uint8_t encoded_frame[FRAME_ENCODED_MAX(FRAME_PAYLOAD_MAX)] __attribute__((aligned(16)));
 
-/// Room that a frame with this payload may need.
-static size_t room_for(size_t payload_bytes) {
-    if (payload_bytes > FRAME_PAYLOAD_MAX)
-        panic("a message of %lu bytes", payload_bytes);
-    return COBS_ENCODED_MAX(sizeof(struct frame_header) + payload_bytes + FRAME_CRC_BYTES) + 2;
-}
-
-static void send(uint16_t seq, enum message_type type, const void *head, size_t head_bytes, const void *tail,
-                 size_t tail_bytes) {
-    struct frame_header header = {.type = (uint8_t)type, .core = (uint8_t)core_number(), .seq = seq};
+size_t frame_encode(uint8_t *out, enum message_type type, const void *head, size_t head_bytes,
+                    const void *tail, size_t tail_bytes) {
+    uint8_t plain[FRAME_MAX_BYTES + COBS_PADDING] __attribute__((aligned(16)));
+    unsigned core = core_number();
+    struct frame_header header = {
+        .type = (uint8_t)type, .core = (uint8_t)core, .seq = sequences[core].next++};
     size_t bytes = sizeof header;
+    if (head_bytes + tail_bytes > FRAME_PAYLOAD_MAX)
+        panic("a message of %lu bytes", head_bytes + tail_bytes);
     memcpy(plain, &header, sizeof header);
     memcpy(plain + bytes, head, head_bytes);
     bytes += head_bytes;
@@ -41,27 +40,34 @@ static void send(uint16_t seq, enum message_type type, const void *head, size_t 
     bytes += sizeof crc;
     memset(plain + bytes, 0, COBS_PADDING);
 
-    size_t encoded_bytes = cobs_encode(stuffed + 1, plain, bytes);
-    stuffed[0] = stuffed[1 + encoded_bytes] = 0;
-    port_send(stuffed, encoded_bytes + 2);
-    bytes_sent += encoded_bytes + 2;
+    size_t encoded_bytes = cobs_encode(out + 1, plain, bytes);
+    out[0] = out[1 + encoded_bytes] = 0;
+    return encoded_bytes + 2;
+}
+
+void frame_skip(void) {
+    sequences[core_number()].next++;
+}
+
+bool frame_offer_encoded(const uint8_t *frame, size_t bytes) {
+    if (!port_send(frame, bytes))
+        return false;
+    bytes_sent += bytes;
+    return true;
 }
 
 void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail,
                 size_t tail_bytes) {
-    size_t room = room_for(head_bytes + tail_bytes);
-    while (port_room() < room)
+    size_t bytes = frame_encode(encoded_frame, type, head, head_bytes, tail, tail_bytes);
+    while (port_room() < bytes)
         idle(WAIT_MICROSECONDS);
-    send(next_seq++, type, head, head_bytes, tail, tail_bytes);
+    frame_offer_encoded(encoded_frame, bytes);
 }
 
 bool frame_offer(enum message_type type, const void *head, size_t head_bytes, const void *tail,
                  size_t tail_bytes) {
-    uint16_t seq = next_seq++;
-    if (port_room() < room_for(head_bytes + tail_bytes))
-        return false;
-    send(seq, type, head, head_bytes, tail, tail_bytes);
-    return true;
+    size_t bytes = frame_encode(encoded_frame, type, head, head_bytes, tail, tail_bytes);
+    return port_room() >= bytes && frame_offer_encoded(encoded_frame, bytes);
 }
 
 uint64_t frame_bytes_sent(void) {

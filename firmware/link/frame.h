@@ -7,12 +7,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "link/cobs.h"
 #include "schema/wire.h"
 
 #define FRAME_CRC_BYTES   4u
 #define FRAME_PAYLOAD_MAX (FRAME_MAX_BYTES - sizeof(struct frame_header) - FRAME_CRC_BYTES)
+
+/// Bytes that a frame with this payload takes at most, its zeros and the encoder's slack included.
+#define FRAME_ENCODED_MAX(payload_bytes)                                                                     \
+    (2 + COBS_ENCODED_MAX(sizeof(struct frame_header) + (payload_bytes) + FRAME_CRC_BYTES) + COBS_PADDING)
+
+/// Encodes a frame of the calling core, with its next sequence number, into `out`, which has room for
+/// FRAME_ENCODED_MAX bytes. Returns how many it took.
+size_t frame_encode(uint8_t *out, enum message_type type, const void *head, size_t head_bytes,
+                    const void *tail, size_t tail_bytes);
+
+/// Uses up the calling core's next sequence number.
+void frame_skip(void);
+
+/// Puts an encoded frame into the port; false when there is no room. Only core 0, and not inside a job.
+bool frame_offer_encoded(const uint8_t *frame, size_t bytes);
+
 /// Puts a frame whose payload is `head` then `tail` (at most FRAME_PAYLOAD_MAX together) into the port.
-/// Sleeps until the host has made room. Core 0 only.
+/// Sleeps until the host has made room. Core 0 only, and not inside a job; but a core that faults may.
 void frame_send(enum message_type type, const void *head, size_t head_bytes, const void *tail,
                 size_t tail_bytes);
 

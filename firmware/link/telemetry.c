@@ -8,27 +8,42 @@
 #include "arch/cpu.h"
 #include "arch/string.h"
 #include "board_config.h"
+#include "hal/cores.h"
 #include "link/frame.h"
+#include "link/outbox.h"
 
 #define BATCH            (FRAME_PAYLOAD_MAX / sizeof(struct kernel_event))
+#define BATCH_ROOM       (2 * BATCH) // so that events can stay until a barrier says what they cost
+#define SINCE_MAX        8           // events between two barriers that are kept an eye on
 #define TOTALS_PER_FRAME (FRAME_PAYLOAD_MAX / sizeof(struct kernel_total))
 #define TOTALS_INTERVAL  16 // steps; totals are sent again when a request ends
 #define CALIBRATION_RUNS 64
 
-/// What one core has counted. Cores do not share lines.
+/// What one core has counted. Cores do not share lines: each writes its own, and core 0 reads the others'
+/// only while they wait.
 static struct core_telemetry {
-    struct kernel_total totals[PHASE_COUNT][KERNEL_COUNT];
-    struct kernel_event batch[BATCH];
+    _Alignas(128) struct kernel_total totals[PHASE_COUNT][KERNEL_COUNT];
+    struct kernel_event batch[BATCH_ROOM];
     unsigned batched;
+    struct {
+        struct kernel_event *event; // NULL where single events are off
+        struct kernel_total *total;
+        uint64_t cycles;
+    } since[SINCE_MAX]; // the last barrier
+    unsigned since_count;
+    enum phase last_phase;
+    uint32_t last_step;
     uint64_t samples; // readings of all counters
     uint64_t events;
-} cores[BOARD_CORES] __attribute__((aligned(128)));
+    uint64_t flush_cycles;
+    uint64_t dropped_events;
+    uint32_t dropped_batches;
+    struct outbox outbox;
+} cores[BOARD_CORES];
 
 static enum phase current_phase;
 static uint32_t current_step;
-static bool events_on = !BOARD_LINK_UART; // a line has no room for them
-static uint64_t dropped_events, flush_cycles;
-static uint32_t dropped_batches;
+static bool events_on = !BOARD_LINK_UART;            // a line has no room for them
 static uint64_t cycles_per_sample, cycles_per_event; // of telemetry itself
 
 static void take_sample(struct pmu_sample *sample) {
@@ -53,24 +68,52 @@ static void add_difference(struct pmu_sample *sum, const struct pmu_sample *begi
     }
 }
 
+/// The first events of the batch become a frame in the outbox.
+static void put_batch(struct core_telemetry *own) {
+    uint64_t begin = pmu_cycles();
+    if (!outbox_put(&own->outbox, MESSAGE_TYPE_KERNELS, own->batch, BATCH, sizeof own->batch[0])) {
+        own->dropped_batches++;
+        own->dropped_events += BATCH;
+    }
+    own->batched -= BATCH;
+    memmove(own->batch, own->batch + BATCH, own->batched * sizeof own->batch[0]);
+    own->since_count = 0;
+    own->flush_cycles += pmu_cycles() - begin;
+    if (!cores_busy())
+        telemetry_collect();
+}
+
+static struct kernel_event *add_event(struct core_telemetry *own) {
+    if (!events_on)
+        return NULL;
+    if (own->batched == BATCH_ROOM)
+        put_batch(own);
+    return &own->batch[own->batched++];
+}
+
 /// Adds one event to the totals and to the batch. `sum` holds differences.
 static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t start,
                    const struct pmu_sample *sum) {
     unsigned core = core_number();
     struct core_telemetry *own = &cores[core];
     struct kernel_total *total = &own->totals[current_phase][kernel];
+    struct kernel_event *event = add_event(own);
     own->events++;
+    own->last_phase = current_phase;
+    own->last_step = current_step;
     total->count++;
     total->work += work;
     total->cycles += sum->cycles;
     total->instructions += sum->instructions;
     for (unsigned i = 0; i < COUNTERS; i += 2)
         add_pair(total->counters + i, sum->counters + i);
-    if (!events_on)
+    if (own->since_count < SINCE_MAX) {
+        own->since[own->since_count].event = event;
+        own->since[own->since_count].total = total;
+        own->since[own->since_count++].cycles = sum->cycles;
+    }
+    if (event == NULL)
         return;
-    if (own->batched == BATCH)
-        telemetry_flush();
-    struct kernel_event *event = &own->batch[own->batched++];
     event->kernel = (uint8_t)kernel;
     event->core = (uint8_t)core;
     event->layer = (uint16_t)layer;
@@ -82,6 +125,40 @@ static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t s
     event->instructions = vqmovnd_u64(sum->instructions); // a field of 32 bits stops at its largest value
     for (unsigned i = 0; i < COUNTERS; i += 2)
         vst1_u32(event->counters + i, vqmovn_u64(vld1q_u64(sum->counters + i)));
+}
+
+/// Spreads a delay over the events since the last barrier, by their cycles.
+static void spread(struct core_telemetry *own, uint64_t delay) {
+    uint64_t all = 0, shift = 0;
+    for (unsigned i = 0; i < own->since_count; i++)
+        all += own->since[i].cycles;
+    for (unsigned i = 0; i < own->since_count && all != 0; i++) {
+        uint64_t part = delay * own->since[i].cycles / all;
+        own->since[i].total->cycles += part;
+        if (own->since[i].event != NULL) {
+            own->since[i].event->start_cycles += shift;
+            own->since[i].event->cycles += part;
+        }
+        shift += part;
+    }
+}
+
+void telemetry_waited(unsigned layer, bool began) {
+    struct core_telemetry *own = &cores[core_number()];
+    struct pmu_sample now, sum = {0};
+    uint64_t arrived, delay;
+    bool same_step = own->last_phase == current_phase && own->last_step == current_step;
+    take_sample(&now);
+    pmu_arrival(&arrived, &delay);
+    if (delay != 0)
+        spread(own, delay);
+    if (own->batched >= BATCH)
+        put_batch(own);
+    if (!began || (own->events != 0 && same_step)) { // otherwise it waited for something to do
+        sum.cycles = now.cycles - arrived;
+        record(KERNEL_WAIT, layer, 0, arrived, &sum);
+    }
+    own->since_count = 0;
 }
 
 void span_begin(struct span *span) {
@@ -120,17 +197,31 @@ void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uin
     *sum = (struct span_sum){0};
 }
 
+void telemetry_collect(void) {
+    struct core_telemetry *own = &cores[core_number()];
+    uint64_t begin = pmu_cycles();
+    for (unsigned core = 0; core < BOARD_CORES; core++)
+        if (cores[core].outbox.count != 0)
+            own->dropped_events += outbox_send(&cores[core].outbox, &own->dropped_batches);
+    own->flush_cycles += pmu_cycles() - begin;
+}
+
 void telemetry_flush(void) {
     struct core_telemetry *own = &cores[core_number()];
-    if (own->batched == 0)
-        return;
     uint64_t begin = pmu_cycles();
-    if (!frame_offer(MESSAGE_TYPE_KERNELS, own->batch, own->batched * sizeof own->batch[0], NULL, 0)) {
-        dropped_batches++;
-        dropped_events += own->batched;
+    for (struct core_telemetry *core = cores; core < cores + BOARD_CORES; core++) {
+        core->since_count = 0;
+        for (unsigned first = 0; first < core->batched; first += BATCH) {
+            unsigned left = core->batched - first, count = left < BATCH ? left : BATCH;
+            if (frame_offer(MESSAGE_TYPE_KERNELS, core->batch + first, count * sizeof core->batch[0], NULL,
+                            0))
+                continue;
+            own->dropped_batches++;
+            own->dropped_events += count;
+        }
+        core->batched = 0;
     }
-    own->batched = 0;
-    flush_cycles += pmu_cycles() - begin;
+    own->flush_cycles += pmu_cycles() - begin;
 }
 
 static void put_totals(const struct kernel_total *list, unsigned count, bool wait) {
@@ -171,7 +262,7 @@ void telemetry_step(enum phase phase, uint32_t step) {
     if (step % TOTALS_INTERVAL == TOTALS_INTERVAL - 1) {
         uint64_t begin = pmu_cycles();
         send_totals(false);
-        flush_cycles += pmu_cycles() - begin;
+        cores[core_number()].flush_cycles += pmu_cycles() - begin;
     }
     current_phase = phase;
     current_step = step;
@@ -189,14 +280,14 @@ void telemetry_restart(void) {
 }
 
 void telemetry_status(struct status *status) {
-    status->dropped_events = dropped_events;
-    status->dropped_batches = dropped_batches;
-    status->telemetry_cycles = flush_cycles;
-    status->telemetry_events = 0;
-    for (unsigned core = 0; core < BOARD_CORES; core++) {
+    status->dropped_events = status->telemetry_cycles = status->telemetry_events = 0;
+    status->dropped_batches = 0;
+    for (const struct core_telemetry *core = cores; core < cores + BOARD_CORES; core++) {
+        status->dropped_events += core->dropped_events;
+        status->dropped_batches += core->dropped_batches;
         status->telemetry_cycles +=
-            cores[core].samples * cycles_per_sample + cores[core].events * cycles_per_event;
-        status->telemetry_events += cores[core].events;
+            core->flush_cycles + core->samples * cycles_per_sample + core->events * cycles_per_event;
+        status->telemetry_events += core->events;
     }
 }
 

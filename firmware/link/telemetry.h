@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans: what one kernel call cost. Every span is added to totals per kernel, phase and core, and, while
-// events are on, becomes a record of the next KERNELS frame. -DTELEMETRY=0 turns all of it into nothing.
+// Spans: what one kernel call cost one core. Every span is added to totals per kernel, phase and core, and,
+// while events are on, becomes a record of the next KERNELS frame. -DTELEMETRY=0 turns all of it into
+// nothing.
 //
 // Spans do not nest, except KERNEL_STEP, which encloses one prefill batch or one decode step.
 #pragma once
@@ -41,11 +42,20 @@ void span_sum_switch(struct span_sum *from, struct span_sum *to);
 /// Records the pieces as one event and empties `sum`. Without pieces it does nothing.
 void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uint64_t work);
 
+/// The calling core has just gone on after waiting for others: an event of KERNEL_WAIT, from its arrival to
+/// now. What the others have cost the core until then goes to the event before. With `began` it has begun a
+/// job: only a wait since an event of the same step counts.
+void telemetry_waited(unsigned layer, bool began);
+
+/// Sends the frames that all cores have made. Core 0, outside of jobs.
+void telemetry_collect(void);
+
 /// Phase and number of the enclosing prefill batch or decode step, for the events that follow. Between steps,
 /// that is, outside of every span; now and then it sends the totals, if there is room.
 void telemetry_step(enum phase phase, uint32_t step);
 
-/// Sends what is batched. Dropped, and counted as dropped, when the ring has no room.
+/// Sends what all cores have batched, while only core 0 works. Dropped, and counted as dropped, when the ring
+/// has no room.
 void telemetry_flush(void);
 
 /// Turns single events on or off; totals are always kept. They start on, and off where a UART is the link.
@@ -83,6 +93,10 @@ static inline void span_sum_switch(struct span_sum *from, struct span_sum *to) {
 static inline void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uint64_t work) {
     (void)sum, (void)kernel, (void)layer, (void)work;
 }
+static inline void telemetry_waited(unsigned layer, bool began) {
+    (void)layer, (void)began;
+}
+static inline void telemetry_collect(void) {}
 static inline void telemetry_step(enum phase phase, uint32_t step) {
     (void)phase, (void)step;
 }

@@ -9,7 +9,7 @@
 _Static_assert(KV_MAP_ENTRIES <= UINT16_MAX, "a physical page does not fit the map's entries");
 
 uint16_t kv_index_map[KV_MAP_ENTRIES] __attribute__((aligned(CACHE_LINE)));
-static uint64_t map_lookups;
+static struct { uint64_t count __attribute__((aligned(CACHE_LINE))); } lookups[BOARD_CORES];
 
 static unsigned ring_pages(const struct kv_ring *ring) {
     return ring->page_count - 1;
@@ -98,9 +98,10 @@ void kv_ring_rewind(struct kv_ring *ring, uint32_t keep) {
         ring->first_page = 1;
 }
 
-uint8_t *kv_ring_page(const struct kv_ring *ring, unsigned layer, unsigned head, uint32_t page) {
+uint8_t *kv_ring_page(const struct kv_ring *ring, unsigned core, unsigned layer, unsigned head,
+                      uint32_t page) {
     uint32_t entry = page == 0 ? 0 : 1 + page - ring->first_page;
-    map_lookups++;
+    lookups[core].count++;
     size_t physical = ((size_t)layer * ring->shape.kv_heads + head) * ring->page_count + kv_index_map[entry];
     return ring->pages + physical * KV_PAGE_BYTES(ring->shape.head_dim);
 }
@@ -129,7 +130,8 @@ void kv_ring_state(const struct kv_ring *ring, struct kv_state *state) {
         .bytes_per_token =
             shape->layers * shape->kv_heads * (KV_PAGE_BYTES(shape->head_dim) / KV_PAGE_TOKENS),
         .map_entries = ring->page_count,
-        .map_lookups = map_lookups,
     };
+    for (unsigned core = 0; core < BOARD_CORES; core++)
+        state->map_lookups += lookups[core].count;
     pmu_watch_read(&state->map_accesses, &state->map_refills);
 }

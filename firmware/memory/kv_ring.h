@@ -82,8 +82,10 @@ static inline uint32_t kv_visible(const struct kv_ring *ring, uint32_t position)
     return position < ring->shape.context ? position + 1 : ring->shape.context;
 }
 
-/// Page of one layer and head that holds position / 32 == `page`, through the map.
-uint8_t *kv_ring_page(const struct kv_ring *ring, unsigned layer, unsigned head, uint32_t page);
+/// Page of one layer and head that holds position / 32 == `page`, through the map. `core` is the caller's:
+/// each counts its own look-ups.
+uint8_t *kv_ring_page(const struct kv_ring *ring, unsigned core, unsigned layer, unsigned head,
+                      uint32_t page);
 
 /// Where the keys, values and scales of a page start.
 static inline int8_t *kv_keys(uint8_t *page) {

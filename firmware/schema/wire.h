@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0x2545c566u // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xa376120du // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -63,8 +63,9 @@ enum kernel {
     KERNEL_RESIDUAL = 15,
     KERNEL_HEAD = 16,
     KERNEL_SAMPLE = 17,
+    KERNEL_WAIT = 18, // of a core for the others, at a barrier or between two jobs of a step
 };
-#define KERNEL_COUNT 18 // one past the largest value
+#define KERNEL_COUNT 19 // one past the largest value
 
 // u8
 enum phase {
@@ -116,8 +117,10 @@ enum fault_kind {
 enum setting {
     SETTING_EVENTS = 0, // 1: single kernel events, 0: totals only
     SETTING_BATCH = 1, // prefill tokens per batch, 1..max_batch
+    SETTING_PREFILL_CORES = 2, // that work on a prefill batch, 1..cores
+    SETTING_DECODE_CORES = 3, // that work on a decode step, 1..cores
 };
-#define SETTING_COUNT 2 // one past the largest value
+#define SETTING_COUNT 4 // one past the largest value
 
 // u8
 enum query_item {
@@ -143,7 +146,7 @@ enum hello_flag {
 struct frame_header {
     uint8_t type;
     uint8_t core;
-    uint16_t seq;
+    uint16_t seq; // of this core's frames
 };
 _Static_assert(sizeof(struct frame_header) == 4, "FrameHeader has padding");
 
@@ -153,7 +156,7 @@ struct hello {
     uint32_t schema_hash;
     uint64_t counter_hz;
     uint8_t build_id[20];
-    uint8_t cores;
+    uint8_t cores; // that run
     uint8_t counters;
     uint16_t max_batch;
     uint16_t counter_events[6];

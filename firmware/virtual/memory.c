@@ -40,9 +40,8 @@ void memory_init(const struct options *options) {
     exceptions_lines = (end - first + LINE_BYTES - 1) >> LINE_SHIFT;
 }
 
-/// Whether the caches may hold `line`. Exceptions are few and close together, so that one comparison rules
-/// them out.
-static bool cacheable(uint64_t line) {
+// Exceptions are few and close together, so that one comparison rules them out.
+bool memory_cacheable(uint64_t line) {
     if (line - ram_first >= ram_lines)
         return false;
     if (__builtin_expect(line - exceptions_first >= exceptions_lines, 1))
@@ -149,7 +148,7 @@ static void enter_l1d(struct core *core, uint64_t line, uint32_t flags) {
 
 /// Brings a line into L2 and, with `flags` for its entry, into L1D, ahead of its use.
 static void prefetch(struct core *core, uint64_t line, bool into_l1d, uint32_t flags) {
-    if (!cacheable(line))
+    if (!memory_cacheable(line))
         return;
     const uint32_t *entry = cache_find(&core->l2, line); // L2 holds all that L1D holds
     if (!entry)
@@ -299,7 +298,7 @@ void memory_first_use(struct core *core, const struct range *range, uint64_t lin
 }
 
 void memory_absent(struct core *core, const struct range *range, uint64_t address, uint64_t line) {
-    if (!cacheable(line)) {
+    if (!memory_cacheable(line)) {
         if (range->kind == ACCESS_LOAD || range->kind == ACCESS_STORE)
             uncached(core, range, address, line);
         return;

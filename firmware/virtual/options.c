@@ -66,6 +66,8 @@ static bool set(struct options *o, const char *key, const char *text) {
         return geometry(text, &o->l3);
     if (!strcmp(key, "verify"))
         return (o->verify = !strcmp(text, "on")) || !strcmp(text, "off");
+    if (!strcmp(key, "check"))
+        return (o->check = !strcmp(text, "on")) || !strcmp(text, "off");
     if (!strcmp(key, "events")) {
         const unsigned n = numbers(text, value, EVENTS);
         for (unsigned i = 0; i < n; i++)

@@ -30,6 +30,7 @@ struct options {
     } uncached[UNCACHED_RANGES];
     const char *report_path; // report=PATH: what the model could not follow, as text
     int parent;              // parent=PID: end with this process
+    bool check;              // check=on: look for races and stale reads (slow)
     bool verify;             // verify=on: compare every derived address with the real one (slow)
 };
 

@@ -18,6 +18,7 @@
 #include "device_page.h"
 #include "options.h"
 #include "qemu_plugin_api.h"
+#include "races.h"
 #include "report.h"
 
 /// The interface version that is declared to QEMU. No constant suits all: 7.2 knows only 1, 9.0 and later
@@ -107,6 +108,8 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
             qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                              (void *)(uintptr_t)probe->slot);
     }
+    if (options.check)
+        races_follow(tb, words, (unsigned)insns);
     for (unsigned d = 0; d < block->derivations; d++) {
         const uintptr_t index = block->derivation[d].insn;
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index), on_any_access,
@@ -136,6 +139,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     insn_data_copies = info->version.cur >= 3;
     a64_init();
     core_init(&options);
+    if (options.check && (error = races_open(&options)))
+        return refuse(error);
     if ((error = report_open(&options, info->version.cur)) || (error = device_page_open(&options)))
         return refuse(error);
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "a64_decode.h"
+#include "races.h"
+#include "sync.h"
 
 enum { LISTED = 32, LISTED_EVENTS = 64, TEXT_BYTES = 8192 };
 
@@ -53,10 +55,12 @@ static void write_file(void) {
     add(&text, "unresolved_prefetch_sites %u\n", unresolved_sites);
     add(&text, "addresses_verified %llu\naddresses_mismatched %llu\n", (unsigned long long)verified,
         (unsigned long long)mismatched);
+    add(&text, "early_departures %u\n", sync_violations());
     for (unsigned i = 0; i < unknown_events; i++)
         add(&text, "unknown_event 0x%02x\n", unknown_event[i]);
     for (unsigned i = 0; i < listed; i++)
         add(&text, "undecoded 0x%08x at 0x%llx\n", undecoded[i].word, (unsigned long long)undecoded[i].pc);
+    text.length += races_text(text.bytes + text.length, sizeof text.bytes - text.length);
     // One write of the whole text, then the cut: a reader sees the old or the new lines, or both in order.
     if (pwrite(file, text.bytes, text.length, 0) == (ssize_t)text.length &&
         ftruncate(file, (off_t)text.length))
@@ -106,7 +110,7 @@ void report_block(const struct block *block) {
 void report_executed(const struct core *core) {
     static uint64_t last[MODEL_CORES];
     uint64_t *reported = &last[core - cores];
-    const uint64_t state = core->counts.undecoded + core->verified;
+    const uint64_t state = core->counts.undecoded + core->verified + races_found() + sync_violations();
     if (__builtin_expect(state == *reported, 1))
         return;
     *reported = state;

@@ -116,6 +116,7 @@ def test_register_blocks_are_listed_for_the_mmu() -> None:
     [
         ("[cpu]\ncores = 0\n", "cpu.cores = 0", "positive"),
         ("[cpu]\ncores = 5\n", "cpu.cores = 5", "at most 4"),
+        ("[cpu]\ndecode_cores = 0\n", "cpu.decode_cores = 0", "positive"),
         ("[cpu]\ncores = true\n", "cpu.cores = true", "an integer"),
         ('[cpu]\ncores = "four"\n', "cpu.cores = 'four'", "an integer"),
         ("[cpu]\nclock_mhz = 2400\n", "cpu.clock_mhz", "unknown key"),

@@ -83,6 +83,6 @@ int host_bound_inside(const uint8_t *image, size_t bytes) {
 
 // Physical page behind `page`, as the index map has it.
 unsigned host_physical_page(const struct kv_ring *ring, uint32_t page) {
-    return (unsigned)((size_t)(kv_ring_page(ring, 0, 0, page) - ring->pages) /
+    return (unsigned)((size_t)(kv_ring_page(ring, 0, 0, 0, page) - ring->pages) /
                       KV_PAGE_BYTES(ring->shape.head_dim));
 }

@@ -143,6 +143,12 @@ def test_gaps_in_the_sequence_are_counted() -> None:
     assert sequence_counters(500, 0, 1) == (0, 1)
 
 
+def test_every_core_numbers_its_own_frames() -> None:
+    order = ((0, 10), (1, 900), (0, 11), (1, 901), (3, 5), (1, 903), (0, 12))
+    _, decoder = decoded([encode_frame(4, seq, b"", core) for core, seq in order])
+    assert (decoder.counters.lost_frames, decoder.counters.restarts) == (1, 0)
+
+
 def test_a_corrupt_frame_is_counted_as_bad_and_as_missing() -> None:
     damaged = bytearray(encode_frame(4, 1, bytes(range(200))))
     damaged[100] ^= 0xFF

@@ -41,8 +41,8 @@ def kv_cache_bytes(facts: ModelFacts, context: int, batch: int) -> int:
     return kv_pages(context, batch) * KV_PAGE_TOKENS * (kv_bytes_per_token(facts) + _TOKEN_BYTES)
 
 
-def activation_buffers(facts: ModelFacts, batch: int) -> dict[str, int]:
-    """Buffers of one forward pass over `batch` tokens, in bytes; each is rounded up to a cache line."""
+def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, int]:
+    """Buffers of one forward pass over `batch` tokens on `cores` cores, in bytes; each is rounded up to a cache line."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
     groups = batch * k // GROUP
@@ -57,15 +57,15 @@ def activation_buffers(facts: ModelFacts, batch: int) -> dict[str, int]:
         "quantized rows: half sums": groups * _HALF_SUM_BYTES,
         "quantized rows: row scales": batch * _F32_BYTES,
         "rotations": (batch + 1) * facts.head_dim * _Q14_BYTES,
-        "weight panel": PANEL_COLUMNS * k,
-        "weight panel: scales": k // GROUP * PANEL_COLUMNS * 2 * _F32_BYTES,
-        "weight panel: column factors": PANEL_COLUMNS * _F32_BYTES,
+        "weight panel of each core": cores * PANEL_COLUMNS * k,
+        "weight panel: scales": cores * align_up(k // GROUP * PANEL_COLUMNS * 2 * _F32_BYTES, IMAGE_ALIGN),
+        "weight panel: column factors": cores * PANEL_COLUMNS * _F32_BYTES,
         "logits": align_up(facts.vocabulary, PANEL_COLUMNS) * _F32_BYTES,
         "sampled tokens": align_up(facts.vocabulary, 32) // 8,
     }
     return {name: align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
 
 
-def activation_bytes(facts: ModelFacts, batch: int) -> int:
-    """Bytes taken from the ACTIVATION pool."""
-    return sum(activation_buffers(facts, batch).values())
+def activation_bytes(facts: ModelFacts, batch: int, cores: int) -> int:
+    """Bytes taken from the ACTIVATION pool of a board with that many cores."""
+    return sum(activation_buffers(facts, batch, cores).values())

@@ -29,7 +29,7 @@ def plan(board: Board, facts: ModelFacts, context: int = DEFAULT_CONTEXT, batch:
     Raises UserError for values outside their limits, DoesNotFit with what is missing and what would fit.
     """
     check_context(context, batch, facts)
-    used = _used(facts, context, batch)
+    used = _used(board, facts, context, batch)
     image, free = _free_memory(board)
     bases = _place(_sizes(used), free)
     if bases is None:
@@ -61,7 +61,7 @@ def longest_context(board: Board, facts: ModelFacts, batch: int = DEFAULT_BATCH)
     low, high = CONTEXT_MIN, min(CONTEXT_MAX, facts.context_train)
     while low <= high:
         middle = (low + high) // 2
-        if _place(_sizes(_used(facts, middle, batch)), free) is None:
+        if _place(_sizes(_used(board, facts, middle, batch)), free) is None:
             high = middle - 1
         else:
             fits, low = middle, middle + 1
@@ -82,10 +82,10 @@ def check_context(context: int, batch: int, facts: ModelFacts | None = None) -> 
         )
 
 
-def _used(facts: ModelFacts, context: int, batch: int) -> tuple[int, int, int]:
+def _used(board: Board, facts: ModelFacts, context: int, batch: int) -> tuple[int, int, int]:
     return (
         facts.image_bytes,
-        activation_bytes(facts, batch),
+        activation_bytes(facts, batch, board.cpu.cores),
         kv_cache_bytes(facts, context, batch),
     )
 
@@ -156,7 +156,7 @@ def _list_sizes(sizes: Sequence[int]) -> str:
 
 
 def _does_not_fit(board: Board, facts: ModelFacts, context: int, batch: int) -> DoesNotFit:
-    sizes = _sizes(_used(facts, context, batch))
+    sizes = _sizes(_used(board, facts, context, batch))
     _, free = _free_memory(board)
     pieces = [part.size_bytes for part in free] or [0]
     missing = max(sum(sizes) - sum(pieces), max(sizes) - max(pieces))
@@ -173,5 +173,6 @@ def _does_not_fit(board: Board, facts: ModelFacts, context: int, batch: int) -> 
 
 
 def _fits(name: str, facts: ModelFacts, context: int, batch: int) -> bool:
-    _, free = _free_memory(load_board(name))
-    return _place(_sizes(_used(facts, context, batch)), free) is not None
+    board = load_board(name)
+    _, free = _free_memory(board)
+    return _place(_sizes(_used(board, facts, context, batch)), free) is not None

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeVar
 
 from maxconsole.boards.ranges import MIB, PAGE_BYTES, MemoryRange, subtract
 from maxconsole.boards.tables import ProfileError, Rule
+from maxconsole.schema.wire import CORES_MAX
 
 POSITIVE = Rule("be positive", lambda value: isinstance(value, int | float) and value > 0)
 POWER_OF_TWO = Rule("be a power of two", lambda value: isinstance(value, int) and value > 0 and not value & (value - 1))
@@ -32,13 +33,17 @@ Address = Annotated[int, PHYSICAL]
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """The processor cores; `mcpu` is the compiler's name for them."""
+    """The processor cores; `mcpu` is the compiler's name for them.
+
+    `decode_cores` is how many of them decode best, which is bound by memory; more than there are means all.
+    """
 
     model: str
     mcpu: str
     cores: Count
     clock_hz: Count | None = None
     counter_hz: Count | None = None  # of the generic timer (CNTFRQ_EL0)
+    decode_cores: Count = CORES_MAX
 
 
 @dataclass(frozen=True, slots=True)

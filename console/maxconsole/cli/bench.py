@@ -39,6 +39,7 @@ def speed(
     board: options.Board = DEFAULT_BOARD,
     context: options.Context = _CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
+    cores: options.Cores = None,
     workload: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
     ] = None,
@@ -49,7 +50,7 @@ def speed(
 ) -> None:
     """Measure prefill and decode. The answers always have their full length, whatever the model says."""
     chosen = _workloads(workload, prompt_tokens, new_tokens)
-    setup = Setup(board=board, model=model, context=context, batch=batch)
+    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         results = [measure(session, one, runs, progress) for one in chosen]
     if as_json:
@@ -67,6 +68,7 @@ def accuracy(
     board: options.Board = DEFAULT_BOARD,
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
+    cores: options.Cores = None,
     text: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Text to read; some English if none is given.")
     ] = None,
@@ -78,7 +80,7 @@ def accuracy(
     Runs without the timing model, which changes no result.
     """
     words = TEXT if text is None else read_text(str(text))
-    setup = Setup(board=board, model=model, context=context, batch=batch, fast=True)
+    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, fast=True)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         result = measure_accuracy(session, words, tokens, progress)
         name = session.prepared.model.name

@@ -41,6 +41,10 @@ Context: TypeAlias = Annotated[
     int, typer.Option("--context", "-c", metavar="TOKENS", help="How far back a token can look.")
 ]
 Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch.")]
+Cores: TypeAlias = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many cores work; as many as the board does best with.", show_default=False),
+]
 Fast: TypeAlias = Annotated[
     bool,
     typer.Option("--fast", help="Virtual boards: without the timing model. Faster, but nothing is counted."),

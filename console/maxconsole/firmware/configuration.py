@@ -27,6 +27,7 @@ def board_config(board: Board, plan: Plan) -> str:
         ("BOARD_NAME", f'"{board.name}"'),
         ("BOARD_MODELLED", str(int(board.modelled))),
         ("BOARD_CORES", str(board.cpu.cores)),
+        ("BOARD_DECODE_CORES", str(min(board.cpu.decode_cores, board.cpu.cores))),
         ("BOARD_CORE_IDS", _braces(map(_hex, need("boot.core_ids", board.boot.core_ids)))),
         ("BOARD_ENTRY_LEVEL", str(need("boot.entry_level", board.boot.entry_level))),
         ("BOARD_PSCI_HVC", str(int(need("boot.psci", board.boot.psci) == "hvc"))),

@@ -92,7 +92,7 @@ class Decoder:
         self.counters = Counters()
         self._pending = b""  # of the segment after the last 0x00
         self._in_text = False  # the segment has turned out to be text, and part of it is out already
-        self._expected: int | None = None
+        self._expected: dict[int, int] = {}  # by core
 
     def feed(self, chunk: bytes) -> list[Item]:
         """Frames and text that `chunk` completes, in order."""
@@ -140,18 +140,18 @@ class Decoder:
         if not HEADER_BYTES + CRC_BYTES <= len(body) <= wire.FRAME_MAX_BYTES or zlib.crc32(body) != _CRC_RESIDUE:
             return None
         seq = body[2] | body[3] << 8
-        self._count(seq)
+        self._count(body[1], seq)
         return Frame(body[0], body[1], seq, body[HEADER_BYTES:-CRC_BYTES])
 
-    def _count(self, seq: int) -> None:
+    def _count(self, core: int, seq: int) -> None:
+        """Every core numbers its own frames."""
         self.counters.frames += 1
-        if self._expected is not None and seq != self._expected:
-            gap = (seq - self._expected) & 0xFFFF
-            if gap < 0x8000:
-                self.counters.lost_frames += gap
-            else:
-                self.counters.restarts += 1
-        self._expected = (seq + 1) & 0xFFFF
+        gap = (seq - self._expected.get(core, seq)) & 0xFFFF
+        if gap < 0x8000:
+            self.counters.lost_frames += gap
+        elif core == 0:
+            self.counters.restarts += 1
+        self._expected[core] = (seq + 1) & 0xFFFF
 
     def _release_lines(self, items: list[Item]) -> None:
         """Lets whole lines of text go, and everything of a line that is longer than a frame."""

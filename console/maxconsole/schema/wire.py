@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0x2545C566
+SCHEMA_HASH: Final = 0xA376120D
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -77,6 +77,7 @@ class Kernel(IntEnum):
     RESIDUAL = 15
     HEAD = 16
     SAMPLE = 17
+    WAIT = 18  # of a core for the others, at a barrier or between two jobs of a step
 
 
 class Phase(IntEnum):
@@ -131,6 +132,8 @@ class Setting(IntEnum):
 
     EVENTS = 0  # 1: single kernel events, 0: totals only
     BATCH = 1  # prefill tokens per batch, 1..max_batch
+    PREFILL_CORES = 2  # that work on a prefill batch, 1..cores
+    DECODE_CORES = 3  # that work on a decode step, 1..cores
 
 
 class QueryItem(IntEnum):
@@ -172,7 +175,7 @@ class FrameHeader:
 
     type: int
     core: int
-    seq: int
+    seq: int  # of this core's frames
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""
@@ -229,7 +232,7 @@ class Hello:
     schema_hash: int
     counter_hz: int
     build_id: bytes
-    cores: int
+    cores: int  # that run
     counters: int
     max_batch: int
     counter_events: tuple[int, ...]

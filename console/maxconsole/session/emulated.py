@@ -31,7 +31,9 @@ class EmulatedMachine:
         self._baud = load.board.uart.baud
         self._port: SerialTransport | None = None
         self._uart = load.board.link.transport == "uart"
-        options = Options(timing=not load.fast, on_port=self._open_port if self._uart else None)
+        options = Options(
+            timing=not load.fast, check_races=load.check_races, on_port=self._open_port if self._uart else None
+        )
         self._virtual = VirtualBoard(load.board, load.elf, images=load.extra, options=options)
         self._elf = load.elf
         self._progress = progress
@@ -63,6 +65,14 @@ class EmulatedMachine:
             return _WatchedPort(port, self._virtual)
         block = read_elf(self._elf).address_of(RTT_SYMBOL)
         return RttTransport.attach(self._virtual, block, timeout=timeout, check=self._check_boot)
+
+    def races(self) -> tuple[str, ...]:
+        """See VirtualBoard.races."""
+        return self._virtual.races()
+
+    def early_departures(self) -> int:
+        """How often a core went on before all had come to its barrier."""
+        return self._virtual.model_report().early_departures
 
     def check(self) -> None:
         """Raises BoardError when the emulator has ended."""

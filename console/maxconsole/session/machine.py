@@ -32,13 +32,14 @@ class Badge:
 class Load:
     """What to put into a board: an ELF file, and more (physical address, bytes) on top of it, weights for example.
 
-    `fast` leaves out the timing of a virtual board.
+    `fast` leaves out the timing of a virtual board; `check_races` has it look for races between its cores.
     """
 
     board: Board
     elf: Path
     extra: Sequence[tuple[int, memoryview]] = ()
     fast: bool = False
+    check_races: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class Session:
             self.hello = self._first_words(progress)
             check_hello(self.hello, prepared, self._telemetry)
             self._link.request(wire.Query(item=wire.QueryItem.STATUS))  # drops are counted from here on
+            if prepared.setup.cores is not None:
+                self.use_cores(prepared.setup.cores)
         except BaseException:
             self._link.close()
             raise
@@ -227,6 +229,13 @@ class Session:
             self._link.request(wire.SelectEvents(events=tuple(events)))
             self._link.request(wire.Query(item=wire.QueryItem.HELLO))
             self.hello = self.snapshot().hello or self.hello
+
+    def use_cores(self, count: int) -> None:
+        """How many cores work from now on, in prefill and in decode. Raises UserError where there are not as many."""
+        if not 1 <= count <= self.hello.cores:
+            raise UserError(f"cannot use {count} cores", hint=f"{self.hello.cores} run on this board")
+        for setting in (wire.Setting.PREFILL_CORES, wire.Setting.DECODE_CORES):
+            self._link.request(wire.Set(setting=setting, value=count))
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""

@@ -20,9 +20,10 @@ from maxconsole.session.progress import Progress, silent
 class Setup:
     """What the user asked for. `model` None is the demo model; `fast` runs a virtual board without its timing.
 
-    `link` None is what the board's profile says. `port` names the serial port of a board that runs already, which is
-    then not flashed; `baud` None is its profile's rate. `record` names a file for everything that the link carries,
-    from the first byte on; an existing one is only replaced with `overwrite`.
+    `cores` None leaves to the firmware how many work. `link` None is what the board's profile says. `port` names the
+    serial port of a board that runs already, which is then not flashed; `baud` None is its profile's rate. `record`
+    names a file for everything that the link carries, from the first byte on; an existing one is only replaced with
+    `overwrite`.
     """
 
     board: str = DEFAULT_BOARD
@@ -30,6 +31,7 @@ class Setup:
     context: int = DEFAULT_CONTEXT
     batch: int = DEFAULT_BATCH
     fast: bool = False
+    cores: int | None = None
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None
     overwrite: bool = False

@@ -29,6 +29,7 @@ from maxconsole.virtual.plugin import CORES_MAX, ModelReport, read_report
 from maxconsole.virtual.process import EmulatorProcess
 from maxconsole.virtual.qemu import Qemu, find_qemu
 from maxconsole.virtual.qmp import QmpClient
+from maxconsole.virtual.races import describe
 from maxconsole.virtual.ram import GuestRam
 from maxconsole.virtual.runs import RunFolder
 from maxconsole.virtual.uart import Uart
@@ -41,18 +42,19 @@ _live: weakref.WeakSet[VirtualBoard] = weakref.WeakSet()
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run the board.
+    """How to run the board, on all of its cores unless `cores` says how many there are.
 
     `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `verify` has the plug-in
-    check every address that it derives, several times slower. `on_uart` gets what the UART sends, on a thread of its
+    check every address that it derives, and `check_races` look for races between cores, both several times slower. `on_uart` gets what the UART sends, on a thread of its
     own; or `on_port` the path of a pseudo terminal that is the UART, to be opened before it returns: no instruction has
     run yet, and what is sent while nobody has it open is lost. `on_exit` is called on another thread when QEMU ends
     without being asked to. `ram_folder` puts guest RAM into a file system instead of anonymous memory.
     """
 
-    cores: int = 1
+    cores: int | None = None
     timing: bool = True
     verify: bool = False
+    check_races: bool = False
     on_uart: Callable[[bytes], None] | None = None
     on_port: Callable[[str], None] | None = None
     on_exit: Callable[[], None] | None = None
@@ -74,8 +76,9 @@ class VirtualBoard:
             raise UserError(f"{board.name} is not a virtual board")
         self.board = board
         self.options = options or Options()
-        if not 1 <= self.options.cores <= min(board.cpu.cores, CORES_MAX):
-            raise UserError(f"{board.name} cannot run {self.options.cores} cores")
+        self._cores = board.cpu.cores if self.options.cores is None else self.options.cores
+        if not 1 <= self._cores <= min(board.cpu.cores, CORES_MAX):
+            raise UserError(f"{board.name} cannot run {self._cores} cores")
         self._machine = board.virtual
         self._elf = elf
         self._images = tuple(images)
@@ -132,8 +135,9 @@ class VirtualBoard:
             firmware,
             ram_path=ram.path_in_child,
             folder=folder.path,
-            cores=self.options.cores,
+            cores=self._cores,
             verify=self.options.verify,
+            check_races=self.options.check_races,
             uart_terminal=self.options.on_port is not None,
         )
         self._process = EmulatorProcess(
@@ -281,6 +285,10 @@ class VirtualBoard:
         if not self.options.timing:
             raise BoardError("the virtual board runs without its timing plug-in")
         return read_report(self._run_folder.path / "report")
+
+    def races(self) -> tuple[str, ...]:
+        """What `check_races` has found so far, in words."""
+        return describe(self.model_report().findings, self._elf)
 
     # Cores
 

@@ -26,6 +26,7 @@ def emulator_command(
     folder: Path,
     cores: int,
     verify: bool,
+    check_races: bool = False,
     uart_terminal: bool = False,
 ) -> list[str]:
     """Starts `board` halted, with the file `ram_path` as RAM, and sockets in `folder`. No plug-in, no timing.
@@ -54,6 +55,7 @@ def emulator_command(
             parent=os.getpid(),
             uncached=_uncached(firmware),
             verify=verify,
+            check_races=check_races,
         )
         command += ["-plugin", plugin_option(plugin, arguments)]
     return command

@@ -10,6 +10,7 @@ from pathlib import Path
 from maxconsole.boards import Board, MemoryRange
 from maxconsole.boards.profile import Cache
 from maxconsole.errors import BoardError, UserError
+from maxconsole.virtual.races import Finding, parse_finding
 
 CORES_MAX = 4
 _OUTSTANDING_MISSES = 20  # lines in flight where the profile names no number: assumed
@@ -27,7 +28,9 @@ class ModelReport:
     unresolved_prefetch_sites: int
     addresses_verified: int
     addresses_mismatched: int
+    early_departures: int = 0  # of cores from a barrier that was not complete
     unknown_events: tuple[int, ...] = ()
+    findings: tuple[Finding, ...] = ()  # of check_races
     undecoded: tuple[str, ...] = ()  # "0x........ at 0x...": opcode and address, the first ones
 
 
@@ -39,6 +42,7 @@ def plugin_arguments(
     parent: int,
     uncached: Sequence[MemoryRange] = (),
     verify: bool = False,
+    check_races: bool = False,
 ) -> dict[str, str | list[str]]:
     """The plug-in's arguments for `board`. A value that is a list stands for several arguments of that name.
 
@@ -67,6 +71,7 @@ def plugin_arguments(
         "report": str(report),
         "parent": str(parent),
         "verify": "on" if verify else "off",
+        "check": "on" if check_races else "off",
     }
     if caches.l3 is not None:
         arguments["l3"] = _geometry(caches.l3)
@@ -91,11 +96,14 @@ def read_report(path: Path) -> ModelReport:
     numbers: dict[str, int] = {}
     undecoded: list[str] = []
     unknown: list[int] = []
+    findings: list[Finding] = []
     try:
         for line in path.read_text("ascii").splitlines():
             key, _, value = line.partition(" ")
             if key == "undecoded":
                 undecoded.append(value)
+            elif key in ("race", "stale"):
+                findings.append(parse_finding(key, value))
             elif key == "unknown_event":
                 unknown.append(int(value, 0))
             else:
@@ -108,7 +116,9 @@ def read_report(path: Path) -> ModelReport:
             unresolved_prefetch_sites=numbers["unresolved_prefetch_sites"],
             addresses_verified=numbers["addresses_verified"],
             addresses_mismatched=numbers["addresses_mismatched"],
+            early_departures=numbers["early_departures"],
             unknown_events=tuple(unknown),
+            findings=tuple(findings),
             undecoded=tuple(undecoded),
         )
     except (OSError, ValueError, KeyError) as error:
