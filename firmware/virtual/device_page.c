@@ -38,7 +38,7 @@ const char *device_page_open(const struct options *options) {
     page->version = DEVICE_PAGE_VERSION;
     page->counter_hz = options->clock_hz;
     page->model_version = MODEL_VERSION;
-    page->mode = 0; // fast
+    page->mode = options->timed;
     memcpy(page->counter_events, options->events, sizeof page->counter_events);
     for (unsigned i = 0; i < EVENTS; i++) {
         bool known;
