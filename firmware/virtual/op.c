@@ -36,7 +36,7 @@ static uint32_t caps_of(const struct use *use, unsigned count) {
     return caps;
 }
 
-static enum op_kind kind_of(const struct a64_insn *insn, unsigned uses) {
+static enum op_kind kind_of(const struct a64_insn *insn, const struct use *use, unsigned uses) {
     switch (insn->access.kind) {
     case ACCESS_LOAD:
         return OP_LOAD;
@@ -57,8 +57,10 @@ static enum op_kind kind_of(const struct a64_insn *insn, unsigned uses) {
         return OP_BRANCH;
     const struct a64_operands *operands = &insn->operands;
     const bool one =
-        uses == 1 && operands->source[4] == A64_NO_REGISTER && operands->target[2] == A64_NO_REGISTER;
-    return one ? OP_ONE : OP_GENERAL;
+        uses == 1 && operands->source[3] == A64_NO_REGISTER && operands->target[2] == A64_NO_REGISTER;
+    if (!one || use->times > 1)
+        return OP_GENERAL;
+    return use->unit == UNIT_I ? OP_INTEGER : use->unit == UNIT_V ? OP_VECTOR : OP_ONE;
 }
 
 struct op op_make(const struct a64_insn *insn) {
@@ -75,10 +77,10 @@ struct op op_make(const struct a64_insn *insn) {
         .accumulator = operands->accumulator,
         .base = insn->access.writeback ? insn->access.base : OP_NO_REGISTER,
         .latency = timing->latency,
-        .forward = timing->forward,
-        .family = timing->family,
+        .forwarding =
+            timing->family ? (uint16_t)(timing->family << 8 | (timing->latency - timing->forward)) : 0,
         .mops = (uint8_t)cost.mops,
-        .kind = (uint8_t)kind_of(insn, uses),
+        .kind = (uint8_t)kind_of(insn, use, uses),
         .unit = use[0].unit,
         .busy = use[0].busy,
         .times = use[0].times,
@@ -88,15 +90,14 @@ struct op op_make(const struct a64_insn *insn) {
         .wait = (uint8_t)insn->wait,
         .caps = caps_of(use, uses),
     };
-    if (op.kind == OP_ONE && op.times > 1)
-        op.kind = OP_GENERAL;
     memcpy(op.source, operands->source, sizeof op.source);
     for (size_t t = 0; t < sizeof op.target; t++)
         op.target[t] = operands->target[t] == A64_NO_REGISTER ? OP_NO_TARGET : operands->target[t];
     memcpy(op.data, operands->data, sizeof op.data);
-    if (insn->access.kind == ACCESS_NONE) { // TBL and TBX of four registers
-        op.data[0] = operands->source[4];
-        op.data[1] = operands->source[5];
+    if (insn->access.kind == ACCESS_NONE) { // TBL and TBX of several registers
+        op.data[0] = operands->source[3];
+        op.data[1] = operands->source[4];
+        op.data[2] = operands->source[5];
     }
     return op;
 }

@@ -14,7 +14,9 @@ enum unit { UNIT_B, UNIT_I, UNIT_M, UNIT_V, UNIT_V0, UNIT_V1, UNIT_L, UNITS };
 
 enum op_kind {
     OP_NONE,    // no micro-op: NOP
-    OP_ONE,     // one micro-op, one target, at most four sources and an accumulator
+    OP_ONE,     // one micro-op for one certain pipe; at most two targets, three sources and an accumulator
+    OP_INTEGER, // the same for S0, S1 or M
+    OP_VECTOR,  // the same for V0 or V1
     OP_GENERAL, // registers only
     OP_BRANCH,
     OP_LOAD,
@@ -24,12 +26,14 @@ enum op_kind {
 };
 
 struct op {
-    uint8_t source[4]; // needed to issue; of loads and stores those of the address
+    uint8_t source[3]; // needed to issue; of loads and stores those of the address
     uint8_t data[4];   // stored, merged with; further sources where four do not suffice
     uint8_t target[4];
     uint8_t accumulator; // needed late, where the instruction that makes it is of the same family
     uint8_t base;        // written back a cycle after issue
-    uint8_t latency, forward, family;
+    uint8_t latency;
+    uint16_t forwarding; // enum a64_family << 8 | how much earlier an accumulator of the same family has the
+                         // result
     uint8_t mops;
     uint8_t kind;        // enum op_kind
     uint8_t unit;        // of the first micro-op, with `times` of the same

@@ -16,6 +16,7 @@ enum {
     ROB = 128,       // macro-operations: WikiChip, LLVM's Neoverse N1 model
     LOADS = 68,      // in flight: assumed
     STORES = 72,     // assumed
+    QUEUE = 16,
     RECENT_STORES = 256,
 };
 
@@ -26,10 +27,17 @@ struct pending_store {
     uint64_t leaves;  // when they are in the cache
 };
 
-/// 64 cycles of all pipes, a bit each.
+/// 64 cycles of all pipes, a bit each: the pipe is taken.
 struct ring_row {
-    uint64_t busy[PORTS];   // the pipe is taken
-    uint64_t starts[PORTS]; // it takes a micro-op out of its issue queue
+    uint64_t busy[PORTS];
+};
+
+/// An issue queue: when the micro-op in each entry starts, as the low 32 bits of the cycle. An entry is free
+/// once that cycle has come.
+struct queue {
+    uint32_t starts[QUEUE] __attribute__((aligned(16)));
+    uint32_t next; // entry to look at first
+    uint32_t full; // no entry is free before this cycle
 };
 
 struct pipeline {
@@ -41,17 +49,17 @@ struct pipeline {
     uint64_t window;    // the 32 bytes that were fetched last; 0 after a taken branch
     uint64_t resolved;  // when the last branch was executed
     uint64_t committed; // when the last store left the store buffer
-    uint64_t stores_done;          // when all stores are in the cache
-    uint64_t row;                  // of the ring: the one of the dispatch cycle; those before are empty again
-    uint64_t limit;                // a cycle beyond the ring's last one
-    uint64_t ready[OP_REGISTERS]; // when each register is there
-    uint64_t early[OP_REGISTERS]; // and when for an accumulator operand of an instruction of `family`
-    uint8_t family[OP_REGISTERS];
-    uint64_t rob[ROB]; // when each leaves it
+    uint64_t stores_done;         // when all stores are in the cache
+    uint64_t row;                 // of the ring: the one of the dispatch cycle; those before are empty again
+    uint64_t limit;               // a cycle beyond the ring's last one
+    uint64_t ready[OP_REGISTERS]; // when each register's value is there
+    uint16_t forwarding[OP_REGISTERS]; // and how much earlier some can have it: as in struct op
+    uint64_t rob[ROB];                 // when each leaves it
     uint64_t load[LOADS], store[STORES];
     unsigned rob_next, load_next, store_next;
-    bool late;            // which of two latencies the next forwarded load has
-    uint64_t last[PORTS]; // last cycle at which each pipe starts something
+    bool late; // which of two latencies the next forwarded load has
+    struct queue queue[PORTS];
+    unsigned turn; // 0 or 1: which of two pipes that are both free takes the next micro-op
     struct ring_row ring[RING_ROWS];
     struct pending_store recent[RECENT_STORES];
     struct predictor predictor;

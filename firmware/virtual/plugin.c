@@ -131,8 +131,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         words[i] = word_of(qemu_plugin_tb_get_insn(tb, i));
     pthread_mutex_lock(&translation);
     bool created;
-    struct block *block =
-        block_find(qemu_plugin_tb_vaddr(tb), words, (unsigned)insns, &options, &created);
+    struct block *block = block_find(qemu_plugin_tb_vaddr(tb), words, (unsigned)insns, &options, &created);
     if (created)
         report_block(block);
     struct place *place = options.results_path ? user_place(block) : NULL;
