@@ -8,7 +8,7 @@
 
 #define PAGE_BYTES 4096
 #define DEVICE_PAGE_MAGIC 0x31565158u // the plug-in writes it at start; 0 means that no plug-in is loaded
-#define DEVICE_PAGE_VERSION 1
+#define DEVICE_PAGE_VERSION 2
 
 struct device_page_sample {
     uint64_t cycles;
@@ -16,7 +16,9 @@ struct device_page_sample {
     uint64_t counters[6];
     uint64_t watch_accesses;
     uint64_t watch_refills;
-    uint64_t reserved[6];
+    uint64_t arrived; // cycles: when the core arrived at its last barrier, what others cost it included
+    uint64_t delay; // cycles: how much of that the others' memory traffic has cost it since the barrier before
+    uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct device_page_sample) == 128, "PmuSample has padding");
 
@@ -24,15 +26,17 @@ struct device_page {
     uint32_t magic; // plug-in -> guest
     uint32_t version;
     uint32_t latch; // guest stores its core number here: the plug-in writes core[n] below
-    uint32_t reserved0;
+    uint32_t sync_cores; // core 0 stores n: the idle cores 1 to n-1 may depart, and so must core 0 if n > 1; barriers are of n cores from now on
     uint64_t watch_base; // guest: region whose L1D accesses and refills are counted apart
     uint64_t watch_bytes; // guest: a store here takes effect
+    uint32_t sync_arrive; // guest stores its core number: its clock stops, nothing is modeled until it departs
+    uint32_t sync_depart; // likewise: its clock goes on at the time at which it was let go
     uint64_t counter_hz; // plug-in -> guest
     uint32_t model_version; // of the timing model
     uint32_t mode; // 0 fast, 1 timed
     uint16_t counter_events[6]; // PMU event numbers behind PmuSample.counters
-    uint32_t reserved1;
-    uint8_t reserved2[960];
+    uint32_t pause; // guest stores its core number: nothing is modeled from here to its next latch
+    uint8_t reserved2[952];
     struct device_page_sample core[4];
 };
 _Static_assert(sizeof(struct device_page) == 1536, "DevicePage has padding");

@@ -170,7 +170,7 @@ void core_begin_block(struct core *core, const struct block *begins) {
 
 void core_catch_up(struct core *core, unsigned segments) {
     if (core->paused)
-        core->paused = false;
+        core->paused = core->stopped;
     else if (segments > core->consumed)
         add_segments(core, core->current, core->consumed, segments);
     core->consumed = (uint16_t)segments;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// One core's modeled state, and how executed blocks advance it. Cores share nothing: no locks, and no
-// dependence on how the host schedules them.
+// One core's modeled state, and how executed blocks advance it. Between barriers (sync.h) cores share
+// nothing: no locks, and no dependence on how the host schedules them.
 #pragma once
 
 #include <stdbool.h>
@@ -80,11 +80,15 @@ struct core {
     const struct block *current; // executing; its cost is added when the next block starts
     uint16_t consumed;           // segments of `current` that were added already
     bool paused;                 // idle: from WFI to the next latch nothing is modeled
+    bool stopped;                // waits at a barrier: likewise, and latches change nothing
     uint64_t ticks;
     uint64_t shadow_end; // instruction count up to which further misses overlap with the last one
     unsigned shadow_misses;
     uint64_t block_start; // instruction count at which the block under way began
     uint64_t watch_base, watch_end;
+    uint64_t arrived_ticks; // at the last barrier, what the others cost the core included
+    uint64_t delay_ticks;   // which is this much
+    uint64_t epoch;         // barriers that there had been when it last went on
     struct counts counts;
     struct cache l1d, l2, l3;
     uint32_t
@@ -114,7 +118,7 @@ void core_init(const struct options *options);
 void core_begin_block(struct core *core, const struct block *block);
 
 /// The current block has executed its first `segments` segments: adds what was not added yet, and ends a
-/// pause.
+/// pause, unless the core waits at a barrier.
 void core_catch_up(struct core *core, unsigned segments);
 
 /// Lets all memory transfers finish, so that no interval between two calls holds more bytes than the bus can
@@ -158,6 +162,9 @@ void memory_follow_store(struct core *core, const struct range *range, uint64_t 
 
 /// A line that was not dirty in L1D becomes so.
 void memory_own(struct core *core, uint64_t now, uint64_t line);
+
+/// Whether the caches may hold `line`.
+bool memory_cacheable(uint64_t line);
 
 void memory_init(const struct options *options);
 void memory_init_core(struct core *core, const struct options *options);

@@ -10,8 +10,9 @@
 
 #include "report.h"
 #include "schema/device_page.h"
+#include "sync.h"
 
-_Static_assert(offsetof(struct device_page, watch_bytes) + 8 <= DOORBELL_BYTES, "a doorbell lies outside");
+_Static_assert(offsetof(struct device_page, pause) + 4 <= DOORBELL_BYTES, "a doorbell lies outside");
 _Static_assert(sizeof((struct device_page *)0)->counter_events / sizeof(uint16_t) == EVENTS, "six counters");
 _Static_assert(sizeof((struct device_page *)0)->core / sizeof(struct device_page_sample) == MODEL_CORES,
                "cores");
@@ -52,7 +53,7 @@ const char *device_page_open(const struct options *options) {
 
 static void latch(struct core *core) {
     core_drain(core);
-    struct device_page_sample *sample = &page->core[page->latch & (MODEL_CORES - 1)];
+    struct device_page_sample *sample = &page->core[core - cores]; // not page->latch: cores store it at once
     sample->cycles = core_cycles(core);
     sample->instructions = core->counts.instructions;
     for (unsigned i = 0; i < EVENTS; i++) {
@@ -61,13 +62,30 @@ static void latch(struct core *core) {
     }
     sample->watch_accesses = core->counts.watch_accesses;
     sample->watch_refills = core->counts.watch_refills;
+    sample->arrived = core->arrived_ticks / TICKS_PER_CYCLE;
+    sample->delay = core->delay_ticks / TICKS_PER_CYCLE;
     report_executed(core);
 }
 
 void device_page_stored(struct core *core, unsigned offset, unsigned segments) {
     core_catch_up(core, segments);
-    if (offset == offsetof(struct device_page, latch))
+    switch (offset) {
+    case offsetof(struct device_page, latch):
         latch(core);
+        break;
+    case offsetof(struct device_page, sync_cores):
+        sync_team(page->sync_cores);
+        break;
+    case offsetof(struct device_page, sync_arrive):
+        sync_arrive(core);
+        break;
+    case offsetof(struct device_page, sync_depart):
+        sync_depart(core);
+        break;
+    case offsetof(struct device_page, pause):
+        core->paused = true;
+        break;
+    }
     // Every latch looks at the region too, so that the other cores learn of it.
     core->watch_base = page->watch_base;
     core->watch_end = page->watch_bytes ? page->watch_base + page->watch_bytes : 0;

@@ -29,6 +29,8 @@ static uint64_t load_line(struct core *core, uint64_t now, uint64_t line,
     uint64_t ready;
     if (entry) {
         const uint32_t was = use(core, now, entry, 0, &ready);
+        if (was & LINE_PREFETCHED || ready > now)
+            memory_use(core, now, line, ready);
         if (was & LINE_PREFETCHED)
             prefetcher_train(core, now, access->site, line);
     } else if (memory_cacheable(line)) {

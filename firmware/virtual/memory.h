@@ -28,14 +28,17 @@ struct fill {
     uint64_t ready;   // when it is there
 };
 
-/// Whether the caches may hold `line`.
-bool memory_cacheable(uint64_t line);
-
 /// Accounts for accesses to a device or to non-cacheable memory. Those to the device page leave no trace.
 void memory_uncached(struct core *core, bool load, unsigned units, uint64_t line);
 
 /// A load or store misses L1D.
 struct fill memory_fetch(struct core *core, uint64_t now, uint64_t line, enum reason reason);
+
+/// A load uses a line of L1D at `now` that was prefetched or is on its way: `ready` tells when it is there.
+static inline void memory_use(struct core *core, uint64_t now, uint64_t line, uint64_t ready) {
+    if (__builtin_expect(core->log.entry != NULL, 0))
+        weave_log(core, now, line, WEAVE_USE, ready > now ? ready - now : 0, true);
+}
 
 /// Brings a line into L2 and, where `into_l1d`, into L1D with `flags`, ahead of its use. False, and nothing
 /// happens, where it would have to wait for a miss register.
@@ -44,8 +47,6 @@ bool memory_prefetch(struct core *core, uint64_t now, uint64_t line, bool into_l
 /// A whole line is written: L2, and L1D where `into_l1d`, take it without reading it from below. Returns when
 /// they do.
 uint64_t memory_overwrite(struct core *core, uint64_t now, uint64_t line, bool into_l1d);
-
-
 
 /// Writes a line back to DRAM if it is dirty; takes it out of all caches where `invalidate`. Returns when
 /// that is done.

@@ -5,6 +5,7 @@
 // within one reorder window (interval analysis: Eyerman, Eeckhout, Karkhanis, Smith, "A mechanistic
 // performance model for superscalar out-of-order processors", ACM TOCS 27(2), 2009). A miss whose address was
 // loaded just before costs its whole latency always. Stores wait for nothing but bandwidth.
+
 #include "memory.h"
 
 enum {
@@ -42,8 +43,10 @@ static void wait_for(struct core *core, const struct range *range, enum level le
 }
 
 void memory_first_use(struct core *core, const struct range *range, uint64_t line) {
-    if (range->kind == ACCESS_LOAD)
+    if (range->kind == ACCESS_LOAD) {
+        memory_use(core, core->ticks, line, 0);
         prefetcher_train(core, core->ticks, range->site, line);
+    }
     wait_for_bus(core, timing.dram_backlog);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "a64_decode.h"
+#include "sync.h"
 
 enum { LISTED = 32, TEXT_BYTES = 8192 };
 
@@ -53,6 +54,7 @@ static void write_file(void) {
     add(&text, "unresolved_prefetch_sites %u\n", unresolved_sites);
     add(&text, "addresses_verified %llu\naddresses_mismatched %llu\n", (unsigned long long)verified,
         (unsigned long long)mismatched);
+    add(&text, "early_departures %u\n", sync_violations());
     for (unsigned i = 0; i < unknown_events; i++)
         add(&text, "unknown_event 0x%02x\n", unknown_event[i]);
     for (unsigned i = 0; i < listed; i++)
@@ -99,7 +101,7 @@ void report_block(const struct block *block) {
 void report_executed(const struct core *core) {
     static uint64_t last[MODEL_CORES];
     uint64_t *reported = &last[core - cores];
-    const uint64_t state = core->counts.undecoded + core->verified;
+    const uint64_t state = core->counts.undecoded + core->verified + sync_violations();
     if (__builtin_expect(state == *reported, 1))
         return;
     *reported = state;

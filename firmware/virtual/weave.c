@@ -12,6 +12,7 @@ enum {
     LOG_ENTRIES = 1 << 24,   // of each core, between two barriers: more than 0.5 GB of lines read
     ALONE_ENTRIES = 1 << 12, // the same while only one core runs
     ALL = (1 << MODEL_CORES) - 1,
+    READS = 256,      // lines that one core has read last and may not have used yet
     OWNERS = 1 << 14, // lines of which the last writer is remembered
     // A core uses the bus together with others while it has one of so many last transfers: more than all of
     // them have under way at once, since they may get their turns in bursts of that length. Assumed.
@@ -31,8 +32,11 @@ static struct {
 struct replay {
     struct core *core;
     size_t next;
-    uint64_t delay;                  // that others have caused up to here
-    uint64_t end;                    // when the last of what was replayed is done
+    uint64_t delay; // that others have caused up to here
+    uint64_t end;   // of its last transfer over the bus
+    struct {
+        uint64_t line, done;
+    } read[READS];                   // by line: when the last ones read were there
     struct misses reads, overwrites; // the core's miss registers
     bool overwrote; // the entry before was WEAVE_OVERWRITE: the line takes the place of the one that leaves
                     // now
@@ -93,9 +97,12 @@ static unsigned others_on_the_bus(unsigned core) {
     return others;
 }
 
-static uint64_t transfer(const struct replay *replay, uint64_t now, const uint64_t *cost) {
+static uint64_t transfer(struct replay *replay, uint64_t now, const uint64_t *cost) {
     const unsigned others = others_on_the_bus((unsigned)(replay->core - cores));
-    return channel_take(&shared.dram, now, cost[others]);
+    const uint64_t begin = channel_take(&shared.dram, now, cost[others]);
+    if (begin + cost[others] > replay->end)
+        replay->end = begin + cost[others];
+    return begin;
 }
 
 /// Asks the other cores' L2 for a line. True where one has it.
@@ -112,7 +119,7 @@ static bool snoop(const struct core *reader, unsigned mask, uint64_t line, bool 
 }
 
 /// Puts a line into L3. Returns when a write to DRAM that this causes has begun.
-static uint64_t into_l3(const struct replay *replay, uint64_t now, uint64_t line, uint32_t dirty) {
+static uint64_t into_l3(struct replay *replay, uint64_t now, uint64_t line, uint32_t dirty) {
     uint32_t victim = tag_of(line) | dirty;
     if (shared.l3.entry) {
         uint32_t *held = cache_find(&shared.l3, line);
@@ -127,7 +134,7 @@ static uint64_t into_l3(const struct replay *replay, uint64_t now, uint64_t line
 }
 
 /// A core reads a line into its L2. Returns when it has it.
-static uint64_t read_line(const struct replay *replay, unsigned mask, uint64_t now, uint64_t line) {
+static uint64_t read_line(struct replay *replay, unsigned mask, uint64_t now, uint64_t line) {
     bool dirty;
     const bool elsewhere = snoop(replay->core, mask, line, &dirty);
     if (dirty) {
@@ -172,6 +179,11 @@ static void replay_entry(struct replay *replay, unsigned mask) {
         begin = misses_wait(&replay->reads, asked);
         done = read_line(replay, mask, begin, line);
         misses_hold(&replay->reads, done);
+        replay->read[line % READS].line = line;
+        replay->read[line % READS].done = done;
+        break;
+    case WEAVE_USE:
+        done = replay->read[line % READS].line == line ? replay->read[line % READS].done : asked;
         break;
     case WEAVE_OVERWRITE:
         begin = misses_wait(&replay->overwrites, asked);
@@ -194,8 +206,6 @@ static void replay_entry(struct replay *replay, unsigned mask) {
     replay->delay += begin - asked;
     if (entry->waits && done > begin + entry->latency)
         replay->delay += done - begin - entry->latency;
-    if (done > replay->end)
-        replay->end = done;
 }
 
 /// The replay whose next entry comes first in modeled time; NULL at the end.
@@ -208,7 +218,7 @@ static struct replay *first_of(struct replay *replays, unsigned count) {
 }
 
 void hierarchy_weave(unsigned mask) {
-    struct replay replays[MODEL_CORES];
+    static struct replay replays[MODEL_CORES]; // (large)
     unsigned count = 0;
     for (unsigned n = 0; n < MODEL_CORES; n++) {
         if (!(mask >> n & 1) || !core_of(n)->log.entry)
@@ -223,7 +233,7 @@ void hierarchy_weave(unsigned mask) {
         struct core *core = replay->core;
         const uint64_t before = core->ticks;
         core->ticks += replay->delay;
-        if (core->ticks < replay->end)
+        if (core->ticks < replay->end) // as core_drain does with a core's own bus
             core->ticks = replay->end;
         core->counts.stall_ticks += core->ticks - before;
         core->log.count = 0;

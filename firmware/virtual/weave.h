@@ -12,6 +12,7 @@ struct options;
 
 enum weave_kind {
     WEAVE_READ,        // a line enters L2
+    WEAVE_USE,         // a load uses a line that was prefetched, or was on its way
     WEAVE_EVICT,       // a clean line leaves it
     WEAVE_EVICT_DIRTY, // a dirty one does
     WEAVE_OWN,         // a line that L2 holds was written for the first time
@@ -24,7 +25,7 @@ struct weave_entry {
     uint64_t kind : 3;
     uint64_t waits : 1; // a load waited for it
     uint32_t line;
-    uint32_t latency; // READ: ticks until it was there
+    uint32_t latency; // READ and USE: ticks until it was there
 };
 
 struct weave_log {

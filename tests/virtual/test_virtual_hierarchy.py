@@ -24,7 +24,7 @@ Run = Callable[..., dict[str, float]]
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     firmware, output = paths.firmware_dir(), tmp_path_factory.mktemp("hierarchy") / "hierarchy"
-    apart = {"plugin.c", "device_page.c", "sync.c", "user.c", "user_barrier.c", "user_results.c"}
+    apart = {"plugin.c", "device_page.c", "user.c", "user_barrier.c", "user_results.c"}
     sources = [file for file in sorted((firmware / "virtual").glob("*.c")) if file.name not in apart]
     sources.append(Path(__file__).parent / "hierarchy_program.c")
     command = [*find_compiler().command, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{firmware}"]

@@ -16,7 +16,7 @@ from maxconsole.schema import codec
 PAGE_BYTES: Final = 4096
 #: the plug-in writes it at start; 0 means that no plug-in is loaded
 DEVICE_PAGE_MAGIC: Final = 0x31565158
-DEVICE_PAGE_VERSION: Final = 1
+DEVICE_PAGE_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class PmuSample:
     """128 bytes."""
 
     SIZE: ClassVar[int] = 128
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QQ6QQQ48x")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QQ6QQQQQ32x")
     DTYPE = codec.Dtype(
         128,
         ("cycles", "<u8", 0),
@@ -32,6 +32,8 @@ class PmuSample:
         ("counters", ("<u8", 6), 16),
         ("watch_accesses", "<u8", 64),
         ("watch_refills", "<u8", 72),
+        ("arrived", "<u8", 80),
+        ("delay", "<u8", 88),
     )
 
     cycles: int
@@ -39,6 +41,8 @@ class PmuSample:
     counters: tuple[int, ...]
     watch_accesses: int
     watch_refills: int
+    arrived: int  # cycles: when the core arrived at its last barrier, what others cost it included
+    delay: int  # cycles: how much of that the others' memory traffic has cost it since the barrier before
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""
@@ -49,6 +53,8 @@ class PmuSample:
                 *codec.filled(self.counters, 6, 0, "PmuSample.counters"),
                 self.watch_accesses,
                 self.watch_refills,
+                self.arrived,
+                self.delay,
             )
         except (struct.error, OverflowError) as error:
             raise ValueError(f"PmuSample: {error}") from error
@@ -66,6 +72,8 @@ class PmuSample:
             counters=values[2:8],
             watch_accesses=values[8],
             watch_refills=values[9],
+            arrived=values[10],
+            delay=values[11],
         )
 
 
@@ -74,30 +82,38 @@ class DevicePage:
     """1536 bytes."""
 
     SIZE: ClassVar[int] = 1536
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<III4xQQQII6H4x960x512s")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIQQIIQII6HI952x512s")
     DTYPE = codec.Dtype(
         1536,
         ("magic", "<u4", 0),
         ("version", "<u4", 4),
         ("latch", "<u4", 8),
+        ("sync_cores", "<u4", 12),
         ("watch_base", "<u8", 16),
         ("watch_bytes", "<u8", 24),
-        ("counter_hz", "<u8", 32),
-        ("model_version", "<u4", 40),
-        ("mode", "<u4", 44),
-        ("counter_events", ("<u2", 6), 48),
+        ("sync_arrive", "<u4", 32),
+        ("sync_depart", "<u4", 36),
+        ("counter_hz", "<u8", 40),
+        ("model_version", "<u4", 48),
+        ("mode", "<u4", 52),
+        ("counter_events", ("<u2", 6), 56),
+        ("pause", "<u4", 68),
         ("core", (PmuSample, 4), 1024),
     )
 
     magic: int  # plug-in -> guest
     version: int
     latch: int  # guest stores its core number here: the plug-in writes core[n] below
+    sync_cores: int  # core 0 stores n: the idle cores 1 to n-1 may depart, and so must core 0 if n > 1; barriers are of n cores from now on
     watch_base: int  # guest: region whose L1D accesses and refills are counted apart
     watch_bytes: int  # guest: a store here takes effect
+    sync_arrive: int  # guest stores its core number: its clock stops, nothing is modeled until it departs
+    sync_depart: int  # likewise: its clock goes on at the time at which it was let go
     counter_hz: int  # plug-in -> guest
     model_version: int  # of the timing model
     mode: int  # 0 fast, 1 timed
     counter_events: tuple[int, ...]  # PMU event numbers behind PmuSample.counters
+    pause: int  # guest stores its core number: nothing is modeled from here to its next latch
     core: tuple[PmuSample, ...]
 
     def pack(self) -> bytes:
@@ -107,12 +123,16 @@ class DevicePage:
                 self.magic,
                 self.version,
                 self.latch,
+                self.sync_cores,
                 self.watch_base,
                 self.watch_bytes,
+                self.sync_arrive,
+                self.sync_depart,
                 self.counter_hz,
                 self.model_version,
                 self.mode,
                 *codec.filled(self.counter_events, 6, 0, "DevicePage.counter_events"),
+                self.pause,
                 codec.pack_structs(self.core, 4, "DevicePage.core"),
             )
         except (struct.error, OverflowError) as error:
@@ -129,11 +149,15 @@ class DevicePage:
             magic=values[0],
             version=values[1],
             latch=values[2],
-            watch_base=values[3],
-            watch_bytes=values[4],
-            counter_hz=values[5],
-            model_version=values[6],
-            mode=values[7],
-            counter_events=values[8:14],
-            core=codec.unpack_structs(PmuSample, values[14]),
+            sync_cores=values[3],
+            watch_base=values[4],
+            watch_bytes=values[5],
+            sync_arrive=values[6],
+            sync_depart=values[7],
+            counter_hz=values[8],
+            model_version=values[9],
+            mode=values[10],
+            counter_events=values[11:17],
+            pause=values[17],
+            core=codec.unpack_structs(PmuSample, values[18]),
         )
