@@ -35,7 +35,7 @@ struct device_page {
     uint32_t model_version; // of the timing model
     uint32_t mode; // 0 fast, 1 timed
     uint16_t counter_events[6]; // guest: PMU event numbers behind PmuSample.counters, from the next latch on
-    uint32_t reserved1;
+    uint32_t pause; // guest stores its core number: nothing is modeled from here to its next latch
     uint8_t reserved2[952];
     struct device_page_sample core[4];
 };

@@ -106,6 +106,24 @@ static void execute(const struct a64_insn *insn, unsigned index) {
             now.reg[reg] = fresh(loaded);
 }
 
+static void count_kind(struct mix *mix, const struct a64_insn *insn) {
+    const uint8_t kind = insn->access.kind;
+    if (kind == ACCESS_LOAD || kind == ACCESS_ATOMIC)
+        mix->load++;
+    if (kind == ACCESS_STORE || kind == ACCESS_ZERO_LINE || kind == ACCESS_ATOMIC)
+        mix->store++;
+    if (insn->branch != BRANCH_NONE)
+        mix->branch++;
+    else if (kind != ACCESS_NONE || insn->class == A64_HINT || insn->class == A64_SYSTEM)
+        return;
+    else if (insn->scalar_float)
+        mix->floating++;
+    else if (insn->cost.v || insn->cost.v0 || insn->cost.v1 || insn->class == A64_V_FROM_GPR)
+        mix->vector++;
+    else
+        mix->integer++;
+}
+
 static void follow(void) {
     now.uses = now.symbols = now.segments = 0;
     fresh(false); // ABSOLUTE
@@ -122,6 +140,7 @@ static void follow(void) {
         a64_cost_add(&segment->cost, &insn->cost, 1);
         segment->insns++;
         segment->undecoded += insn->class == A64_UNDECODED;
+        count_kind(&segment->mix, insn);
         if (access->kind != ACCESS_NONE) {
             const struct value address = address_of(insn, i);
             now.use[now.uses++] = (struct use){
@@ -134,7 +153,7 @@ static void follow(void) {
         execute(insn, i);
         if (access->may_be_doorbell && i + 1 < now.insns) {
             now.segments++;
-            *++segment = (struct segment){0};
+            *++segment = (struct segment){.first_insn = (uint16_t)(i + 1)};
         }
     }
     now.segments++;
@@ -184,6 +203,11 @@ static void choose_anchors(void) {
             now.probe[now.probes++] = (struct probe){NULL, use->insn, slot_of[use->insn], use->segment,
                                                      use->access->may_be_doorbell};
     }
+}
+
+/// Cache maintenance has no effect in mode `fast`.
+static bool maintains(const struct use *use) {
+    return use->access->kind == ACCESS_CLEAN || use->access->kind == ACCESS_INVALIDATE;
 }
 
 static uint8_t range_kind(const struct use *use) {
@@ -241,7 +265,7 @@ static void merge(void) {
         struct range *range = NULL;
         for (; u < now.uses && sorted[u].segment == s; u++) {
             const struct use *use = &sorted[u];
-            if (!use->resolved)
+            if (!use->resolved || maintains(use))
                 continue;
             const int64_t delta = use->delta - now.symbol[use->symbol].slot_delta;
             const int64_t from = range ? delta - range->delta : 0;
@@ -271,7 +295,39 @@ static void *copy(const void *from, size_t count, size_t size) {
     return to;
 }
 
-static struct block *build(bool verify) {
+/// Where the direct branch `word` at `pc` leads.
+static uint64_t branch_target(uint32_t word, uint64_t pc) {
+    if ((word & 0x7c000000) == 0x14000000) // B, BL
+        return pc + (uint64_t)((int64_t)((uint64_t)word << 38) >> 36);
+    if ((word & 0x7e000000) == 0x36000000) // TBZ, TBNZ
+        return pc + (uint64_t)((int64_t)((uint64_t)(word >> 5) << 50) >> 48);
+    return pc + (uint64_t)((int64_t)((uint64_t)(word >> 5) << 45) >> 43); // B.cond, CBZ, CBNZ
+}
+
+/// What mode `timed` needs: an op for each instruction, and its access.
+static void add_ops(struct block *block) {
+    struct op op[BLOCK_INSNS];
+    struct touch touch[BLOCK_INSNS];
+    for (unsigned i = 0; i < now.insns; i++)
+        op[i] = op_make(&now.insn[i]);
+    for (unsigned u = 0; u < now.uses; u++) {
+        const struct use *use = &now.use[u];
+        const struct symbol *symbol = &now.symbol[use->symbol];
+        op[use->insn].access = (uint16_t)u;
+        touch[u] = (struct touch){.kind = use->access->kind,
+                                  .slot = use->resolved ? symbol->slot : SLOT_UNKNOWN,
+                                  .delta = use->delta - symbol->slot_delta,
+                                  .access = {sites, use->access->bytes, use->access->units}};
+        sites += sites < MAX_SITES - 1;
+    }
+    const unsigned last = now.insns - 1;
+    block->op = copy(op, now.insns, sizeof op[0]);
+    block->touch = copy(touch, now.uses, sizeof touch[0]);
+    block->branch = (uint8_t)now.insn[last].branch;
+    block->target = branch_target(now.words[last], now.vaddr + last * 4);
+}
+
+static struct block *build(const struct options *options) {
     follow();
     choose_anchors();
     merge();
@@ -290,7 +346,7 @@ static struct block *build(bool verify) {
     }
     block->ticks = (uint32_t)a64_port_bound(&cost);
     block->idles = now.insn[now.insns - 1].idles;
-    block->rare = block->idles || block->undecoded || verify;
+    block->rare = block->idles || block->undecoded || options->verify || options->timed;
     block->slots = now.slots;
     block->segments = now.segments;
     block->ranges = now.ranges;
@@ -301,8 +357,10 @@ static struct block *build(bool verify) {
     for (unsigned p = 0; p < now.probes; p++)
         block->probe[p].block = block;
     for (unsigned u = 0; u < now.uses; u++)
-        block->unresolved += !now.use[u].resolved;
-    if (verify) {
+        block->unresolved += !now.use[u].resolved && !maintains(&now.use[u]);
+    if (options->timed)
+        add_ops(block);
+    if (options->verify) {
         struct derivation derivation[BLOCK_INSNS];
         for (unsigned u = 0; u < now.uses; u++) {
             const struct use *use = &now.use[u];
@@ -316,7 +374,8 @@ static struct block *build(bool verify) {
     return block;
 }
 
-struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, bool verify, bool *created) {
+struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, const struct options *options,
+                         bool *created) {
     enum { BUCKETS = 1 << 14 };
     static struct block *bucket[BUCKETS];
     uint64_t hash = vaddr * UINT64_C(0x9e3779b97f4a7c15) + insns;
@@ -331,7 +390,7 @@ struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, 
     now.vaddr = vaddr;
     now.words = words;
     now.insns = insns;
-    struct block *block = build(verify);
+    struct block *block = build(options);
     block->next = *head;
     *head = block;
     *created = true;

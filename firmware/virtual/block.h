@@ -14,12 +14,15 @@
 #include <stdint.h>
 
 #include "a64_decode.h"
+#include "op.h"
+#include "options.h"
 
 enum {
-    BLOCK_INSNS = 512,       // QEMU's own limit of a translation block
-    SLOTS = BLOCK_INSNS + 1, // at most one for each access, and slot 0
-    SLOT_ABSOLUTE = 0,       // always holds ABSOLUTE_BIAS: the range's delta is an address
-    ABSOLUTE_BIAS = 1,       // (0 would mean that the access was not executed)
+    BLOCK_INSNS = 512,              // QEMU's own limit of a translation block
+    SLOTS = BLOCK_INSNS + 2,        // at most one for each access, slot 0, and SLOT_UNKNOWN
+    SLOT_ABSOLUTE = 0,              // always holds ABSOLUTE_BIAS: the range's delta is an address
+    SLOT_UNKNOWN = BLOCK_INSNS + 1, // always 0: as if the access had not been executed
+    ABSOLUTE_BIAS = 1,              // (0 would mean that the access was not executed)
     SLOT_NONE = 0xffff,
     MAX_SITES = 1 << 20, // beyond it, ranges share the last one's prefetcher state
 };
@@ -41,11 +44,32 @@ struct range {
     bool dependent; // the address comes from a load: a miss cannot overlap with the one before
 };
 
+/// What is known of a load or store when it is translated.
+struct hierarchy_access {
+    uint32_t site;  // number of the instruction, below MAX_SITES: for the stride prefetcher
+    uint16_t bytes; // from the first to the last one
+    uint8_t units;  // accesses as the PMU counts them
+};
+
+/// One instruction's access, for mode `timed`: at the address in `slot` plus `delta`.
+struct touch {
+    int64_t delta;
+    uint16_t slot;
+    uint8_t kind; // enum access_kind
+    struct hierarchy_access access;
+};
+
+/// Instructions by kind, as the PMU counts them (mode `timed`).
+struct mix {
+    uint16_t load, store, integer, vector, floating, branch;
+};
+
 /// A part of a block that ends with a store that might ring the doorbell, or with the block.
 struct segment {
     struct a64_cost cost;
     uint32_t insns, loads, stores, undecoded;
-    uint16_t first_range, ranges;
+    struct mix mix;
+    uint16_t first_insn, first_range, ranges;
 };
 
 /// A memory callback that the block needs.
@@ -69,13 +93,17 @@ struct block {
     uint32_t insns;
     uint32_t ticks; // port bound of the whole block
     uint32_t loads, stores, undecoded;
-    bool idles; // ends with WFI
-    bool rare;  // idles, holds undecoded instructions, or is verified: not for the short path
+    bool idles;      // ends with WFI
+    bool rare;       // idles, holds undecoded instructions, is verified or timed: not for the short path
+    uint8_t branch;  // enum a64_branch: how it ends
+    uint64_t target; // of a direct branch
     uint16_t slots, segments, ranges, probes, derivations;
     uint16_t unresolved; // PRFM or DC ZVA whose address cannot be derived
     struct range *range;
     struct segment *segment;
     struct probe *probe;
+    struct op *op;                 // by instruction; NULL in mode `fast`
+    struct touch *touch;           // in program order
     struct derivation *derivation; // NULL unless derivations are verified
     struct block *next;            // of the same hash
     uint32_t words[];
@@ -83,4 +111,5 @@ struct block {
 
 /// The block of these instructions: a known one, or a new one, which `created` tells. Not reentrant. Never
 /// freed, since translated code keeps pointers to it.
-struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, bool verify, bool *created);
+struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, const struct options *options,
+                         bool *created);

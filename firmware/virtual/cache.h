@@ -30,10 +30,15 @@ struct cache {
     unsigned stride, stride_shift;            // ways, at least 4 (the rest holds NO_LINE); its logarithm
     uint16_t keep[MAX_WAYS], point[MAX_WAYS]; // by way: after its use, tree = (tree & keep) | point
     uint8_t victim[256];                      // by tree, up to 8 ways: the way to replace
+    uint64_t *ready; // by entry: when the line is there, in ticks; NULL unless the model is a timed one
 };
 
-/// Allocates the tag store, empty. Ends the process when there is no memory.
-void cache_init(struct cache *cache, const struct geometry *geometry);
+/// Allocates the tag store, empty, and the times at which lines arrive where `timed`. Ends the process when
+/// there is no memory.
+void cache_init(struct cache *cache, const struct geometry *geometry, bool timed);
+
+/// Makes `to`, of the same geometry or new, hold what `from` holds.
+void cache_copy(struct cache *to, const struct cache *from);
 
 static inline uint32_t cache_index(const struct cache *cache, uint64_t line) {
     return (uint32_t)line & cache->set_mask;
@@ -83,8 +88,15 @@ static inline unsigned cache_victim(unsigned ways, unsigned tree) {
     return node - ways;
 }
 
-/// Adds a line that is not in the cache. Returns the entry that had to leave, or NO_LINE.
-static inline uint32_t cache_insert(const struct cache *cache, uint64_t line, uint32_t flags) {
+/// When the line of `entry` is there. (Not timed: always.)
+static inline uint64_t cache_ready(const struct cache *cache, const uint32_t *entry) {
+    return cache->ready ? cache->ready[entry - cache->entry] : 0;
+}
+
+/// Adds a line that is not in the cache, and is there from `ready` on. Returns the entry that had to leave,
+/// or NO_LINE.
+static inline uint32_t cache_insert(const struct cache *cache, uint64_t line, uint32_t flags,
+                                    uint64_t ready) {
     const uint32_t index = cache_index(cache, line);
     const unsigned tree = cache->tree[index];
     const unsigned way = cache->ways <= 8 ? cache->victim[tree] : cache_victim(cache->ways, tree);
@@ -92,6 +104,8 @@ static inline uint32_t cache_insert(const struct cache *cache, uint64_t line, ui
     uint32_t *entry = cache->entry + ((size_t)index << cache->stride_shift) + way;
     const uint32_t old = *entry;
     *entry = tag_of(line) | flags;
+    if (cache->ready)
+        cache->ready[entry - cache->entry] = ready;
     return old;
 }
 

@@ -20,15 +20,22 @@ void core_init(const struct options *options) {
     timing.l2_wait = beyond(options->l2.latency_cycles, hit);
     timing.l3_wait = beyond(options->l3.latency_cycles, hit);
     timing.dram_wait = beyond(options->dram_latency_cycles, hit);
+    timing.l2_line = 2 * TICKS_PER_CYCLE; // 32 bytes per cycle (Cortex-A76 TRM)
     // Rounded up: modeled bandwidth must not exceed the real one.
     const uint64_t line = LINE_BYTES * TICKS_PER_CYCLE * options->clock_hz; // < 2^64 below 6 PHz
-    timing.dram_line = (line + options->dram_bytes_per_s - 1) / options->dram_bytes_per_s;
-    timing.dram_backlog = timing.dram_line * options->outstanding_misses;
+    for (unsigned n = 0; n < MODEL_CORES; n++) {
+        timing.dram_read[n] = (line + options->dram_read[n] - 1) / options->dram_read[n];
+        timing.dram_write[n] = (line + options->dram_write[n] - 1) / options->dram_write[n];
+    }
+    timing.dram_backlog = timing.dram_read[0] * options->outstanding_misses;
+    timing.shadow_misses = options->outstanding_misses;
     memory_init(options);
     for (struct core *core = cores; core < cores + MODEL_CORES; core++) {
         core->current = &nothing;
         core->slot[SLOT_ABSOLUTE] = ABSOLUTE_BIAS;
         memory_init_core(core, options);
+        if (options->timed)
+            core->pipeline = pipeline_new();
         core->stream = mmap(NULL, MAX_SITES * sizeof *core->stream, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (core->stream == MAP_FAILED)
@@ -47,6 +54,8 @@ __attribute__((noinline)) static void touch(struct core *core, const struct rang
     cache_use(&core->l1d, entry);
     const uint32_t was = *entry;
     *entry = (was & range->keeps) | range->dirties;
+    if (range->dirties & ~was)
+        memory_own(core, core->ticks, line);
     core->recent[cache_index(&core->l1d, line)] = *entry & LINE_PREFETCHED ? NO_LINE : *entry;
     if (was & ~range->keeps)
         memory_first_use(core, range, line);
@@ -62,9 +71,9 @@ static inline void add_ranges(struct core *core, const struct range *range, unsi
         if (__builtin_expect(address < core->watch_end && address + range->bytes > core->watch_base, 0) &&
             (range->kind == ACCESS_LOAD || range->kind == ACCESS_STORE))
             core->counts.watch_accesses += range_units(range, address, core->watch_base, core->watch_end);
-        if (range->dirties)
-            core->stream[range->site].written += range->bytes;
         for (uint64_t line = address >> LINE_SHIFT; line <= last; line++) {
+            if (range->dirties)
+                memory_follow_store(core, range, address, line);
             const uint32_t recent = core->recent[cache_index(&core->l1d, line)];
             if ((recent ^ (tag_of(line) | range->dirties)) & range->compares || line >> LINE_BITS)
                 touch(core, range, address, line);
@@ -77,6 +86,21 @@ static void clear_slots(struct core *core, const struct block *block) {
         core->slot[slot] = 0;
 }
 
+/// The same in mode `timed`, what is counted at translation excepted.
+static void run_segments(struct core *core, const struct block *block, unsigned from, unsigned to) {
+    for (const struct segment *segment = block->segment + from; segment < block->segment + to; segment++) {
+        core->counts.mix.load += segment->mix.load;
+        core->counts.mix.store += segment->mix.store;
+        core->counts.mix.integer += segment->mix.integer;
+        core->counts.mix.vector += segment->mix.vector;
+        core->counts.mix.floating += segment->mix.floating;
+        core->counts.mix.branch += segment->mix.branch;
+    }
+    const struct segment *last = block->segment + to - 1;
+    const unsigned first = block->segment[from].first_insn;
+    pipeline_run(core, block, first, last->first_insn + last->insns - first);
+}
+
 /// Adds segments `from` up to, not including, `to`.
 static void add_segments(struct core *core, const struct block *block, unsigned from, unsigned to) {
     struct a64_cost cost = {0};
@@ -87,6 +111,11 @@ static void add_segments(struct core *core, const struct block *block, unsigned 
         core->counts.loads += segment->loads;
         core->counts.stores += segment->stores;
         core->counts.undecoded += segment->undecoded;
+    }
+    if (core->pipeline) {
+        if (from < to)
+            run_segments(core, block, from, to);
+        return;
     }
     core->ticks += a64_port_bound(&cost);
     for (const struct segment *segment = block->segment + from; segment < block->segment + to; segment++)
@@ -105,11 +134,15 @@ static void verify(struct core *core, const struct block *block) {
     }
 }
 
-__attribute__((noinline)) static void finish_rare(struct core *core, const struct block *block) {
+/// `block` has ended and led to the one at `next`.
+__attribute__((noinline)) static void finish_rare(struct core *core, const struct block *block,
+                                                  uint64_t next) {
     if (block->derivation)
         verify(core, block);
     if (!core->paused)
         add_segments(core, block, core->consumed, block->segments);
+    if (core->pipeline && !core->paused)
+        pipeline_branch(core, block, next);
     core->consumed = 0;
     // Idle: what is executed from here to the next latch depends on the host's pace, so that it must leave no
     // trace.
@@ -123,7 +156,7 @@ void core_begin_block(struct core *core, const struct block *begins) {
     const struct block *block = core->current;
     core->current = begins;
     if (__builtin_expect(core->consumed | core->paused | block->rare, 0)) {
-        finish_rare(core, block);
+        finish_rare(core, block, begins->vaddr);
         return;
     }
     core->block_start = core->counts.instructions;
@@ -142,6 +175,8 @@ void core_catch_up(struct core *core, unsigned segments) {
         add_segments(core, core->current, core->consumed, segments);
     core->consumed = (uint16_t)segments;
 }
+
+enum { LINE_BEATS = LINE_BYTES / 16 }; // on the bus below L2, as measured on a Raspberry Pi 5
 
 uint64_t core_event(const struct core *core, unsigned event, bool *known) {
     const struct counts *c = &core->counts;
@@ -162,12 +197,36 @@ uint64_t core_event(const struct core *core, unsigned event, bool *known) {
         return c->l1d_writeback; // L1D_CACHE_WB
     case 0x16:
         return c->l2_access; // L2D_CACHE
+    case 0x05:
+        return c->tlb_refill; // L1D_TLB_REFILL
     case 0x17:
         return c->l2_refill; // L2D_CACHE_REFILL
+    case 0x19:
+        return LINE_BEATS * (c->below_reads + c->l2_evict); // BUS_ACCESS
+    case 0x25:
+        return loads + stores; // L1D_TLB
+    case 0x29:
+        return cores[0].l3.entry ? c->l2_evict : 0; // L3D_CACHE_ALLOCATE
+    case 0x2d:
+        return c->tlb_walk; // L2D_TLB_REFILL
+    case 0x34:
+        return c->tlb_walk; // DTLB_WALK
+    case 0x36:
+        return c->below_reads; // LL_CACHE_RD
+    case 0x37:
+        return c->dram_reads; // LL_CACHE_MISS_RD
+    case 0x50:
+        return c->l2_read; // L2D_CACHE_RD
+    case 0x60:
+        return LINE_BEATS * c->below_reads; // BUS_ACCESS_RD
+    case 0x61:
+        return LINE_BEATS * c->l2_evict; // BUS_ACCESS_WR
+    case 0xa0:
+        return c->l3_access; // L3D_CACHE_RD
     case 0x18:
         return c->l2_writeback; // L2D_CACHE_WB
     case 0x24:
-        return c->stall_ticks / TICKS_PER_CYCLE; // STALL_BACKEND: here, waiting for memory
+        return c->stall_ticks / TICKS_PER_CYCLE; // STALL_BACKEND: in mode `fast`, waiting for memory
     case 0x2a:
         return c->l3_refill; // L3D_CACHE_REFILL
     case 0x2b:

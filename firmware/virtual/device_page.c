@@ -12,7 +12,7 @@
 #include "schema/device_page.h"
 #include "sync.h"
 
-_Static_assert(offsetof(struct device_page, sync_depart) + 4 <= DOORBELL_BYTES, "a doorbell lies outside");
+_Static_assert(offsetof(struct device_page, pause) + 4 <= DOORBELL_BYTES, "a doorbell lies outside");
 _Static_assert(sizeof((struct device_page *)0)->counter_events / sizeof(uint16_t) == EVENTS, "six counters");
 _Static_assert(sizeof((struct device_page *)0)->core / sizeof(struct device_page_sample) == MODEL_CORES,
                "cores");
@@ -39,7 +39,7 @@ const char *device_page_open(const struct options *options) {
     page->version = DEVICE_PAGE_VERSION;
     page->counter_hz = options->clock_hz;
     page->model_version = MODEL_VERSION;
-    page->mode = 0; // fast
+    page->mode = options->timed;
     memcpy(page->counter_events, options->events, sizeof page->counter_events);
     __atomic_store_n(&page->magic, DEVICE_PAGE_MAGIC, __ATOMIC_RELEASE);
     return NULL;
@@ -77,6 +77,9 @@ void device_page_stored(struct core *core, unsigned offset, unsigned segments) {
         break;
     case offsetof(struct device_page, sync_depart):
         sync_depart(core);
+        break;
+    case offsetof(struct device_page, pause):
+        core->paused = true;
         break;
     }
     // Every latch looks at the region too, so that the other cores learn of it.

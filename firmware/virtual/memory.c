@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// Caches, prefetcher and DRAM of one core.
-//
-// Misses: an independent miss to L3 or DRAM costs its latency, and hides further independent ones that follow
-// within one reorder window (interval analysis: Eyerman, Eeckhout, Karkhanis, Smith, "A mechanistic
-// performance model for superscalar out-of-order processors", ACM TOCS 27(2), 2009). A miss whose address was
-// loaded just before costs its whole latency always. Stores wait for nothing but bandwidth.
+#include "memory.h"
+
 #include <stdlib.h>
-
-#include "core.h"
-
-enum {
-    WINDOW = 128,   // reorder buffer, instructions: Cortex-A76 (WikiChip), LLVM's Neoverse N1 model
-    OVERLAP_L2 = 4, // independent L2 hits in flight that an out-of-order core hides: assumed; 2 cycles a line
-                    // remain, which is the 32 bytes per cycle of the L2's read path (Cortex-A76 TRM)
-    PREFETCH_LINES = 8,  // distance of the stride prefetcher: assumed
-    SEQUENCE_LINES = 16, // how far ahead a sequential stream is fetched: assumed
-    SEQUENCE_STEP = 4,   // lines by which it may advance at once: assumed
-    CONFIDENT = 2,       // equal strides before it starts: assumed
-    LONGEST_STRIDE = 64  // lines: assumed
-};
-
-enum level { LEVEL_L2, LEVEL_L3, LEVEL_DRAM };
 
 static const struct options *board;
 
@@ -28,6 +9,9 @@ static uint64_t ram_first, ram_lines, exceptions_first, exceptions_lines;
 
 void memory_init(const struct options *options) {
     board = options;
+    ram_lines = UINT64_MAX; // user mode
+    if (!options->ram_path)
+        return;
     ram_first = options->ram_base >> LINE_SHIFT;
     ram_lines = options->ram_bytes >> LINE_SHIFT;
     uint64_t first = options->device_page, end = first + 4096;
@@ -40,7 +24,29 @@ void memory_init(const struct options *options) {
     exceptions_lines = (end - first + LINE_BYTES - 1) >> LINE_SHIFT;
 }
 
-// Exceptions are few and close together, so that one comparison rules them out.
+void memory_init_core(struct core *core, const struct options *options) {
+    const bool timed = options->timed;
+    cache_init(&core->l1d, &options->l1d, timed);
+    cache_init(&core->l2, &options->l2, timed);
+    if (options->l3.bytes)
+        cache_init(&core->l3, &options->l3, false);
+    const size_t sets = (size_t)core->l1d.set_mask + 1;
+    core->recent = malloc(sets * sizeof *core->recent);
+    if (!core->recent)
+        abort();
+    for (size_t set = 0; set < sets; set++)
+        core->recent[set] = NO_LINE;
+    if (!timed)
+        return;
+    channel_init(&core->dram, DRAM_INTERVAL);
+    channel_init(&core->l2_path, L2_INTERVAL);
+    core->l1d_misses.count = options->outstanding_misses;
+    core->l2_misses.count = options->outstanding_l2_misses;
+    core->l2_overwrites.count = L2_OVERWRITES;
+    tlb_init(&core->tlb, options);
+}
+
+/// Exceptions are few and close together, so that one comparison rules them out.
 bool memory_cacheable(uint64_t line) {
     if (line - ram_first >= ram_lines)
         return false;
@@ -55,86 +61,102 @@ bool memory_cacheable(uint64_t line) {
     return true;
 }
 
-static void wait(struct core *core, uint64_t ticks) {
-    core->ticks += ticks;
-    core->counts.stall_ticks += ticks;
+void memory_uncached(struct core *core, bool load, unsigned units, uint64_t line) {
+    struct counts *counts = &core->counts;
+    if (((line << LINE_SHIFT) & ~UINT64_C(4095)) == board->device_page)
+        *(load ? &counts->loads : &counts->stores) -= units;
+    else
+        *(load ? &counts->uncached_loads : &counts->uncached_stores) += units;
 }
 
-static void dram_transfer(struct core *core) {
-    core->dram_free = (core->dram_free > core->ticks ? core->dram_free : core->ticks) + timing.dram_line;
-    if (core->dram_free > core->ticks + timing.dram_backlog)
-        wait(core, core->dram_free - timing.dram_backlog - core->ticks);
+static inline void log_below_l2(struct core *core, uint64_t now, uint64_t line, enum weave_kind kind) {
+    if (__builtin_expect(core->log.entry != NULL, 0))
+        weave_log(core, now, line, kind, 0, false);
 }
 
-void core_drain(struct core *core) {
-    if (core->dram_free > core->ticks)
-        wait(core, core->dram_free - core->ticks);
-}
-
-static void dram_write(struct core *core) {
-    core->counts.dram_writes++;
-    dram_transfer(core);
-}
-
-/// A line leaves L2: L1D must not keep it, L3 takes it in (a victim cache), and DRAM what is dirty.
-static void leave_l2(struct core *core, uint32_t entry) {
-    const uint64_t line = entry >> 2;
+/// A line leaves L1D because L2 loses it. Returns LINE_DIRTY if it was.
+static uint32_t leave_l1d(struct core *core, uint64_t line) {
     const uint32_t above = cache_remove(&core->l1d, line);
-    if (above != NO_LINE) {
-        entry |= above & LINE_DIRTY;
-        core->recent[cache_index(&core->l1d, line)] = NO_LINE;
-    }
-    const uint32_t dirty = entry & LINE_DIRTY;
+    if (above == NO_LINE)
+        return 0;
+    core->recent[cache_index(&core->l1d, line)] = NO_LINE;
+    return above & LINE_DIRTY;
+}
+
+/// Returns when the transfer begins.
+static uint64_t write_dram(struct core *core, uint64_t now) {
+    core->counts.dram_writes++;
+    return channel_take(&core->dram, now, timing.dram_write[0]);
+}
+
+/// A line leaves L2: L1D must not keep it, L3 takes it in (a victim cache), and DRAM what is dirty. Returns
+/// when a write to DRAM that this causes has begun.
+static uint64_t leave_l2(struct core *core, uint64_t now, uint32_t entry) {
+    const uint64_t line = entry >> 2;
+    const uint32_t dirty = (entry | leave_l1d(core, line)) & LINE_DIRTY;
     core->counts.l2_writeback += dirty;
-    if (!core->l3.entry) {
-        if (dirty)
-            dram_write(core);
-        return;
-    }
+    core->counts.l2_evict += dirty || core->l3.entry;
+    log_below_l2(core, now, line, dirty ? WEAVE_EVICT_DIRTY : WEAVE_EVICT);
+    if (!core->l3.entry)
+        return dirty ? write_dram(core, now) : now;
     uint32_t *held = cache_find(&core->l3, line);
     if (held) {
         *held |= dirty;
         cache_use(&core->l3, held);
-        return;
+        return now;
     }
-    const uint32_t victim = cache_insert(&core->l3, line, dirty);
-    if (victim != NO_LINE && victim & LINE_DIRTY)
-        dram_write(core);
+    const uint32_t victim = cache_insert(&core->l3, line, dirty, 0);
+    return victim != NO_LINE && victim & LINE_DIRTY ? write_dram(core, now) : now;
 }
 
-static void enter_l2(struct core *core, uint64_t line, uint32_t flags) {
-    const uint32_t victim = cache_insert(&core->l2, line, flags);
-    if (victim != NO_LINE)
-        leave_l2(core, victim);
+static uint64_t enter_l2(struct core *core, uint64_t now, uint64_t line, uint32_t flags, uint64_t ready) {
+    const uint32_t victim = cache_insert(&core->l2, line, flags, ready);
+    return victim == NO_LINE ? now : leave_l2(core, now, victim);
 }
 
-/// Brings a line into L2, which does not hold it. Returns where it was.
-static enum level refill_l2(struct core *core, uint64_t line, bool demand) {
-    core->counts.l2_refill += demand;
-    enum level level = LEVEL_DRAM;
+/// Takes a line out of L3. Between cores that share it, a dirty one stays, so that its state does not depend
+/// on who reads it.
+static bool take_from_l3(struct core *core, uint64_t line, uint32_t *flags) {
+    if (!core->l3.entry)
+        return false;
+    core->counts.l3_access++;
+    uint32_t *held = cache_find(&core->l3, line);
+    core->counts.l3_refill += !held;
+    if (!held)
+        return false;
+    if (core->log.entry && *held & LINE_DIRTY) {
+        cache_use(&core->l3, held);
+        return true;
+    }
+    *flags = *held & LINE_DIRTY;
+    *held = NO_LINE;
+    return true;
+}
+
+/// Brings a line into L2, which does not hold it.
+static struct fill refill_l2(struct core *core, uint64_t now, uint64_t line, enum reason reason) {
+    core->counts.l2_refill += reason != REASON_PREFETCH;
+    core->counts.below_reads++;
     uint32_t flags = 0;
-    if (core->l3.entry) {
-        core->counts.l3_access++;
-        const uint32_t held = cache_remove(&core->l3, line);
-        if (held != NO_LINE) {
-            flags = held & LINE_DIRTY;
-            level = LEVEL_L3;
-        } else {
-            core->counts.l3_refill++;
-        }
-    }
-    if (level == LEVEL_DRAM) {
+    const uint64_t begin = misses_wait(&core->l2_misses, now);
+    struct fill fill = {LEVEL_L3, begin + timing.l3_wait};
+    if (!take_from_l3(core, line, &flags) && !weave_held_elsewhere(core, line)) {
         core->counts.dram_reads++;
-        dram_transfer(core);
+        fill.level = LEVEL_DRAM;
+        fill.ready = channel_take(&core->dram, begin, timing.dram_read[0]) + timing.dram_wait;
     }
-    enter_l2(core, line, flags);
-    return level;
+    misses_hold(&core->l2_misses, fill.ready);
+    if (__builtin_expect(core->log.entry != NULL, 0))
+        weave_log(core, begin, line, WEAVE_READ, fill.ready - begin, reason == REASON_LOAD);
+    enter_l2(core, begin, line, flags, fill.ready);
+    return fill;
 }
 
 /// Adds a line, which L2 holds, to L1D.
-static void enter_l1d(struct core *core, uint64_t line, uint32_t flags) {
-    const uint32_t victim = cache_insert(&core->l1d, line, flags);
-    core->recent[cache_index(&core->l1d, line)] = flags & LINE_PREFETCHED ? NO_LINE : tag_of(line) | flags;
+static void enter_l1d(struct core *core, uint64_t line, uint32_t flags, uint64_t ready) {
+    const uint32_t victim = cache_insert(&core->l1d, line, flags, ready);
+    const bool settled = !(flags & LINE_PREFETCHED) && !core->l1d.ready;
+    core->recent[cache_index(&core->l1d, line)] = settled ? tag_of(line) | flags : NO_LINE;
     if (victim == NO_LINE || !(victim & LINE_DIRTY))
         return;
     core->counts.l1d_writeback++;
@@ -146,181 +168,122 @@ static void enter_l1d(struct core *core, uint64_t line, uint32_t flags) {
     }
 }
 
-/// Brings a line into L2 and, with `flags` for its entry, into L1D, ahead of its use.
-static void prefetch(struct core *core, uint64_t line, bool into_l1d, uint32_t flags) {
-    if (!memory_cacheable(line))
-        return;
-    const uint32_t *entry = cache_find(&core->l2, line); // L2 holds all that L1D holds
-    if (!entry)
-        refill_l2(core, line, false);
-    else if (!into_l1d || cache_find(&core->l1d, line))
-        return;
-    else
-        cache_use(&core->l2, entry);
-    core->counts.l2_access++;
-    if (into_l1d)
-        enter_l1d(core, line, flags);
+/// When L1D has a line that L2 holds as `entry`.
+static uint64_t read_l2(struct core *core, uint64_t now, const uint32_t *entry) {
+    cache_use(&core->l2, entry);
+    if (!core->l2.ready)
+        return 0;
+    const uint64_t there = cache_ready(&core->l2, entry);
+    const uint64_t read = channel_take(&core->l2_path, now, timing.l2_line) + timing.l2_wait;
+    return there > read ? there : read;
 }
 
-/// A sequential stream, whichever instructions read it: `line` continues one if it lies at most a few lines
-/// beyond the last that did. Then the lines ahead of it are fetched.
-static bool follow_stream(struct core *core, uint32_t line) {
-    for (struct sequence *s = core->sequence; s < core->sequence + SEQUENCES; s++) {
-        const uint32_t step = line - s->last;
-        if (step - 1 >= SEQUENCE_STEP)
-            continue;
-        s->last = line;
-        if (s->confidence < CONFIDENT && ++s->confidence < CONFIDENT)
-            return true;
-        const uint32_t ahead = line + SEQUENCE_LINES;
-        for (uint32_t next = s->ahead - line - 1 < SEQUENCE_LINES ? s->ahead : line + 1; next <= ahead;
-             next++)
-            prefetch(core, next, true, LINE_PREFETCHED);
-        s->ahead = ahead + 1;
-        return true;
-    }
-    return false;
-}
-
-/// A load missed, or was the first to use a prefetched line: the prefetcher learns, and runs ahead.
-static void train(struct core *core, const struct range *range, uint64_t line) {
-    struct stream *stream = &core->stream[range->site];
-    const int32_t stride = (int32_t)((uint32_t)line - stream->last);
-    stream->last = (uint32_t)line;
-    if (follow_stream(core, (uint32_t)line))
-        return;
-    core->sequence[core->next_sequence++ % SEQUENCES] = (struct sequence){.last = (uint32_t)line};
-    if (stride != stream->stride) {
-        stream->stride = stride;
-        stream->confidence = 1;
-        stream->lead = 0;
-        return;
-    }
-    if (!stride || stride > LONGEST_STRIDE || stride < -LONGEST_STRIDE)
-        return;
-    if (stream->confidence < CONFIDENT && ++stream->confidence < CONFIDENT)
-        return;
-    const unsigned lead = stream->lead ? stream->lead - 1u : 0; // `line` itself was the first of them
-    for (unsigned n = lead + 1; n <= PREFETCH_LINES; n++)
-        prefetch(core, line + (uint64_t)((int64_t)stride * n), true, LINE_PREFETCHED);
-    stream->lead = PREFETCH_LINES;
-}
-
-/// True while the site writes whole lines one after the other: such lines go to L2 without being read.
-static bool write_streams(struct core *core, const struct range *range, uint64_t line) {
-    struct stream *stream = &core->stream[range->site];
-    if ((uint32_t)line == stream->last)
-        return stream->streaming; // the rest of a line
-    const bool next = (uint32_t)line == stream->last + 1;
-    const bool whole = next && stream->written >= LINE_BYTES;
-    stream->confidence = whole ? stream->confidence + (stream->confidence < CONFIDENT) : 0;
-    stream->streaming = stream->confidence == CONFIDENT;
-    stream->last = (uint32_t)line;
-    stream->written -= next && stream->written >= LINE_BYTES ? LINE_BYTES : stream->written;
-    return stream->streaming;
-}
-
-/// A whole line is written: L2 takes it without reading it from below.
-static void overwrite(struct core *core, uint64_t line) {
-    core->counts.l2_access++;
-    uint32_t *entry = cache_find(&core->l2, line);
-    if (entry) {
-        *entry |= LINE_DIRTY;
-        cache_use(&core->l2, entry);
-        return;
-    }
-    if (core->l3.entry)
-        cache_remove(&core->l3, line);
-    enter_l2(core, line, LINE_DIRTY);
-}
-
-static void wait_for(struct core *core, const struct range *range, enum level level) {
-    if (level == LEVEL_L2) {
-        wait(core, range->dependent ? timing.l2_wait : timing.l2_wait / OVERLAP_L2);
-        return;
-    }
-    const uint64_t at = core->block_start + range->insn;
-    if (!range->dependent && at < core->shadow_end && ++core->shadow_misses < board->outstanding_misses)
-        return;
-    wait(core, level == LEVEL_L3 ? timing.l3_wait : timing.dram_wait);
-    core->shadow_end = at + WINDOW;
-    core->shadow_misses = 0;
-}
-
-/// Devices and non-cacheable memory. The device page itself leaves no trace in any count.
-static void uncached(struct core *core, const struct range *range, uint64_t address, uint64_t line) {
-    const bool page = ((line << LINE_SHIFT) & ~UINT64_C(4095)) == board->device_page;
-    const uint64_t begin = line << LINE_SHIFT;
-    const uint32_t units = range_units(range, address, begin, begin + LINE_BYTES);
-    uint64_t *executed = range->kind == ACCESS_LOAD ? &core->counts.loads : &core->counts.stores;
-    uint64_t *apart =
-        range->kind == ACCESS_LOAD ? &core->counts.uncached_loads : &core->counts.uncached_stores;
-    if (page)
-        *executed -= units;
-    else
-        *apart += units;
-}
-
-static void miss(struct core *core, const struct range *range, uint64_t line) {
+struct fill memory_fetch(struct core *core, uint64_t now, uint64_t line, enum reason reason) {
     const uint64_t address = line << LINE_SHIFT;
     core->counts.l1d_refill++;
     core->counts.watch_refills += address + LINE_BYTES > core->watch_base && address < core->watch_end;
     core->counts.l2_access++;
-    enum level level = LEVEL_L2;
+    core->counts.l2_read++;
+    const uint64_t begin = misses_wait(&core->l1d_misses, now);
     const uint32_t *entry = cache_find(&core->l2, line);
+    struct fill fill = {LEVEL_L2, 0};
     if (entry)
-        cache_use(&core->l2, entry);
+        fill.ready = read_l2(core, begin, entry);
     else
-        level = refill_l2(core, line, true);
-    enter_l1d(core, line, range->dirties ? LINE_DIRTY : 0);
-    if (range->kind == ACCESS_LOAD) {
-        wait_for(core, range, level);
-        train(core, range, line);
+        fill = refill_l2(core, begin, line, reason);
+    misses_hold(&core->l1d_misses, fill.ready);
+    if (reason == REASON_STORE && !(entry && *entry & LINE_DIRTY))
+        memory_own(core, begin, line);
+    enter_l1d(core, line, reason == REASON_STORE ? LINE_DIRTY : 0, fill.ready);
+    return fill;
+}
+
+bool memory_prefetch(struct core *core, uint64_t now, uint64_t line, bool into_l1d, uint32_t flags) {
+    if (!memory_cacheable(line))
+        return true;
+    const uint32_t *entry = cache_find(&core->l2, line); // L2 holds all that L1D holds
+    uint64_t ready;
+    if (!entry) {
+        if (!misses_free(&core->l2_misses, now))
+            return false;
+        ready = refill_l2(core, now, line, REASON_PREFETCH).ready;
+    } else if (!into_l1d || cache_find(&core->l1d, line)) {
+        return true;
+    } else {
+        ready = read_l2(core, now, entry);
     }
+    core->counts.l2_access++;
+    core->counts.l2_read++;
+    if (into_l1d)
+        enter_l1d(core, line, flags, ready);
+    return true;
 }
 
-void memory_init_core(struct core *core, const struct options *options) {
-    cache_init(&core->l1d, &options->l1d);
-    cache_init(&core->l2, &options->l2);
-    if (options->l3.bytes)
-        cache_init(&core->l3, &options->l3);
-    const size_t sets = (size_t)core->l1d.set_mask + 1;
-    core->recent = malloc(sets * sizeof *core->recent);
-    if (!core->recent)
-        abort();
-    for (size_t set = 0; set < sets; set++)
-        core->recent[set] = NO_LINE;
+void memory_own(struct core *core, uint64_t now, uint64_t line) {
+    log_below_l2(core, now, line, WEAVE_OWN);
 }
 
-void memory_first_use(struct core *core, const struct range *range, uint64_t line) {
-    if (range->kind == ACCESS_LOAD)
-        train(core, range, line);
-}
-
-void memory_absent(struct core *core, const struct range *range, uint64_t address, uint64_t line) {
-    if (!memory_cacheable(line)) {
-        if (range->kind == ACCESS_LOAD || range->kind == ACCESS_STORE)
-            uncached(core, range, address, line);
-        return;
+uint64_t memory_overwrite(struct core *core, uint64_t now, uint64_t line, bool into_l1d) {
+    core->counts.l2_access++;
+    uint32_t *entry = cache_find(&core->l2, line);
+    uint64_t begin = now;
+    if (entry) {
+        if (!(*entry & LINE_DIRTY))
+            memory_own(core, now, line);
+        *entry |= LINE_DIRTY;
+        cache_use(&core->l2, entry);
+    } else {
+        begin = misses_wait(&core->l2_overwrites, now);
+        if (core->l3.entry)
+            cache_remove(&core->l3, line);
+        log_below_l2(core, begin, line, WEAVE_OVERWRITE);
+        // Its place is taken once the line that had it is on its way.
+        misses_hold(&core->l2_overwrites, enter_l2(core, begin, line, LINE_DIRTY, begin));
     }
-    switch (range->kind) {
-    case ACCESS_PREFETCH_L1:
-    case ACCESS_PREFETCH_L2:
-        prefetch(core, line, range->kind == ACCESS_PREFETCH_L1,
-                 0); // its use later does not train the prefetcher
-        break;
-    case ACCESS_ZERO_LINE:
-        overwrite(core, line);
-        enter_l1d(core, line, LINE_DIRTY);
-        break;
-    case ACCESS_STORE:
-        if (write_streams(core, range, line)) {
-            overwrite(core, line);
-            break;
+    if (into_l1d)
+        enter_l1d(core, line, LINE_DIRTY, begin);
+    return begin;
+}
+
+uint64_t memory_clean(struct core *core, uint64_t now, uint64_t line, bool invalidate) {
+    if (!memory_cacheable(line))
+        return now;
+    uint32_t dirty = 0;
+    struct cache *const levels[] = {&core->l1d, &core->l2, &core->l3};
+    for (unsigned n = 0; n < 3 && levels[n]->entry; n++) {
+        uint32_t *entry = cache_find(levels[n], line);
+        if (!entry)
+            continue;
+        dirty |= *entry & LINE_DIRTY;
+        *entry = invalidate ? NO_LINE : *entry & ~(uint32_t)LINE_DIRTY;
+        if (n == 0)
+            core->recent[cache_index(&core->l1d, line)] = NO_LINE;
+    }
+    if (!dirty)
+        return now + timing.l2_wait;
+    core->counts.l2_writeback++;
+    log_below_l2(core, now, line, WEAVE_CLEAN);
+    return write_dram(core, now) + timing.dram_write[0];
+}
+
+void memory_invalidate(struct core *core, uint64_t line) {
+    leave_l1d(core, line);
+    cache_remove(&core->l2, line);
+}
+
+bool memory_snoop(struct core *core, uint64_t line, bool *dirty) {
+    uint32_t *entry = cache_find(&core->l2, line);
+    *dirty = false;
+    if (!entry)
+        return false;
+    uint32_t *above = cache_find(&core->l1d, line);
+    *dirty = (*entry | (above ? *above : 0)) & LINE_DIRTY;
+    if (*dirty) {
+        *entry &= ~(uint32_t)LINE_DIRTY;
+        if (above) {
+            *above &= ~(uint32_t)LINE_DIRTY;
+            core->recent[cache_index(&core->l1d, line)] = NO_LINE;
         }
-        miss(core, range, line);
-        break;
-    default:
-        miss(core, range, line);
     }
+    return true;
 }

@@ -39,6 +39,34 @@ static bool geometry(const char *text, struct geometry *cache) {
     return true;
 }
 
+/// Bytes per second with 1, 2, ... cores; the last one given holds for more.
+static bool bandwidths(const char *text, uint64_t *bytes_per_s) {
+    const unsigned n = numbers(text, bytes_per_s, MODEL_CORES);
+    for (unsigned i = 1; n && i < MODEL_CORES; i++)
+        bytes_per_s[i] = i < n ? bytes_per_s[i] : bytes_per_s[n - 1];
+    return n && bytes_per_s[0];
+}
+
+static bool tlb(const char *text, struct options *o) {
+    uint64_t value[5];
+    if (numbers(text, value, 5) != 5 || !value[0] || value[0] > 64 || !value[2] || value[1] % value[2] ||
+        value[1] < value[2] || value[1] > 65536 || value[3] > 1000 || value[4] > 1000)
+        return false;
+    o->tlb.entries = (unsigned)value[0];
+    o->tlb.second_entries = (unsigned)value[1];
+    o->tlb.second_ways = (unsigned)value[2];
+    o->tlb.second_cycles = (unsigned)value[3];
+    o->tlb.walk_cycles = (unsigned)value[4];
+    return true;
+}
+
+static bool mark(struct options *o, enum mark_kind kind, const char *text) {
+    if (o->marks == MARKS || numbers(text, &o->mark[o->marks].address, 1) != 1)
+        return false;
+    o->mark[o->marks++].kind = kind;
+    return true;
+}
+
 static bool set(struct options *o, const char *key, const char *text) {
     uint64_t value[EVENTS];
     static const struct {
@@ -49,7 +77,7 @@ static bool set(struct options *o, const char *key, const char *text) {
         {"ram_bytes", offsetof(struct options, ram_bytes)},
         {"device_page", offsetof(struct options, device_page)},
         {"clock_hz", offsetof(struct options, clock_hz)},
-        {"dram_bytes_per_s", offsetof(struct options, dram_bytes_per_s)},
+        {"page_bytes", offsetof(struct options, page_bytes)},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strcmp(key, words[i].key))
@@ -58,12 +86,22 @@ static bool set(struct options *o, const char *key, const char *text) {
         return *(o->ram_path = text);
     if (!strcmp(key, "report"))
         return *(o->report_path = text);
+    if (!strcmp(key, "results"))
+        return *(o->results_path = text);
     if (!strcmp(key, "l1d"))
         return geometry(text, &o->l1d);
     if (!strcmp(key, "l2"))
         return geometry(text, &o->l2);
     if (!strcmp(key, "l3"))
         return geometry(text, &o->l3);
+    if (!strcmp(key, "dram_read"))
+        return bandwidths(text, o->dram_read);
+    if (!strcmp(key, "dram_write"))
+        return bandwidths(text, o->dram_write);
+    if (!strcmp(key, "tlb"))
+        return tlb(text, o);
+    if (!strcmp(key, "mode"))
+        return (o->timed = !strcmp(text, "timed")) || !strcmp(text, "fast");
     if (!strcmp(key, "verify"))
         return (o->verify = !strcmp(text, "on")) || !strcmp(text, "off");
     if (!strcmp(key, "check"))
@@ -81,17 +119,40 @@ static bool set(struct options *o, const char *key, const char *text) {
         o->uncached[o->uncached_ranges++].bytes = value[1];
         return true;
     }
+    static const char *const kinds[] = {
+        [MARK_REGION] = "region", [MARK_BARRIER] = "barrier", [MARK_IDLE] = "idle", [MARK_WORK] = "work"};
+    for (enum mark_kind kind = MARK_REGION; kind <= MARK_WORK; kind++)
+        if (!strcmp(key, kinds[kind]))
+            return mark(o, kind, text);
     if (numbers(text, value, 1) != 1 || value[0] > 1000000000)
         return false;
     if (!strcmp(key, "dram_latency_cycles"))
         o->dram_latency_cycles = (unsigned)value[0];
     else if (!strcmp(key, "outstanding_misses"))
         o->outstanding_misses = (unsigned)value[0];
+    else if (!strcmp(key, "outstanding_l2_misses"))
+        o->outstanding_l2_misses = (unsigned)value[0];
+    else if (!strcmp(key, "threads"))
+        o->threads = (unsigned)value[0];
     else if (!strcmp(key, "parent"))
         o->parent = (int)value[0];
     else
         return false;
     return true;
+}
+
+/// What is wrong with where the guest's memory and the results are: they tell system mode from user mode.
+static const char *wrong_place(const struct options *o) {
+    if (o->results_path && (o->ram_path || o->device_page || !o->threads))
+        return "results= goes with threads=, and without ram= and device_page=";
+    if (o->results_path)
+        return NULL;
+    if (!o->ram_path || !o->ram_bytes)
+        return "ram=, ram_base= and ram_bytes= are needed";
+    if (o->device_page & 4095 || o->device_page < o->ram_base ||
+        o->device_page - o->ram_base > o->ram_bytes - 4096)
+        return "device_page= must be the address of a page of RAM";
+    return NULL;
 }
 
 const char *options_parse(struct options *o, int argc, char **argv, char *message, unsigned message_bytes) {
@@ -109,15 +170,18 @@ const char *options_parse(struct options *o, int argc, char **argv, char *messag
         snprintf(message, message_bytes, "argument not understood: %s", argv[i]);
         return message;
     }
-    if (!o->ram_path || !o->ram_bytes)
-        return "ram=, ram_base= and ram_bytes= are needed";
-    if (o->device_page & 4095 || o->device_page < o->ram_base ||
-        o->device_page - o->ram_base > o->ram_bytes - 4096)
-        return "device_page= must be the address of a page of RAM";
+    const char *wrong = wrong_place(o);
+    if (wrong)
+        return wrong;
     if (!o->l1d.bytes || !o->l2.bytes)
         return "l1d= and l2= are needed";
-    if (!o->clock_hz || !o->dram_bytes_per_s || !o->outstanding_misses)
-        return "clock_hz=, dram_bytes_per_s= and outstanding_misses= are needed";
+    if (!o->clock_hz || !o->dram_read[0] || !o->dram_write[0])
+        return "clock_hz=, dram_read= and dram_write= are needed";
+    if (!o->outstanding_misses || o->outstanding_misses > MISSES_MAX || !o->outstanding_l2_misses ||
+        o->outstanding_l2_misses > MISSES_MAX)
+        return "outstanding_misses= and outstanding_l2_misses= must be 1 to 96";
+    if (!o->tlb.entries || !o->page_bytes || o->page_bytes & (o->page_bytes - 1))
+        return "tlb= and page_bytes=, a power of two, are needed";
     if ((o->ram_base + o->ram_bytes) >> 36)
         return "the cache model holds addresses below 64 GiB";
     return NULL;

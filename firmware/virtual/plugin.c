@@ -20,6 +20,7 @@
 #include "qemu_plugin_api.h"
 #include "races.h"
 #include "report.h"
+#include "user.h"
 
 /// The interface version that is declared to QEMU. No constant suits all: 7.2 knows only 1, 9.0 and later
 /// refuse it.
@@ -41,6 +42,18 @@ static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
 
 static void on_block(unsigned int vcpu, void *block) {
     core_begin_block(&cores[vcpu], block);
+}
+
+/// User mode: threads come and go, and have other numbers than cores.
+static void on_user_block(unsigned int vcpu, void *place) {
+    user_block(vcpu, place);
+}
+
+static void on_user_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot) {
+    (void)info;
+    uint64_t *recorded = &user_core[vcpu % USER_VCPUS]->slot[(uintptr_t)slot];
+    if (!*recorded)
+        *recorded = vaddr;
 }
 
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot) {
@@ -73,12 +86,38 @@ static void on_any_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_
         *first = vaddr;
 }
 
+static void on_thread_begins(qemu_plugin_id_t id, unsigned int vcpu) {
+    (void)id;
+    user_thread_begins(vcpu);
+}
+
+static void on_thread_ends(qemu_plugin_id_t id, unsigned int vcpu) {
+    (void)id;
+    user_thread_ends(vcpu);
+}
+
+static void on_program_ends(qemu_plugin_id_t id, void *nothing) {
+    (void)id;
+    (void)nothing;
+    user_end();
+}
+
 static uint32_t word_of(const struct qemu_plugin_insn *insn) {
     uint32_t word = 0;
     const uintptr_t result = qemu_plugin_insn_data(insn, &word, sizeof word);
     if (!insn_data_copies)
         memcpy(&word, (const void *)result, sizeof word);
     return word; // A64 instructions are little-endian on every host that QEMU's copy comes from
+}
+
+static void follow_in_user_mode(struct qemu_plugin_tb *tb, struct place *place) {
+    const struct block *block = place->block;
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user_block, QEMU_PLUGIN_CB_NO_REGS, place);
+    for (const struct probe *probe = block->probe; probe < block->probe + block->probes; probe++)
+        if (probe->slot != SLOT_NONE)
+            qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, probe->insn), on_user_access,
+                                             QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                             (void *)(uintptr_t)probe->slot);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
@@ -93,11 +132,15 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         words[i] = word_of(qemu_plugin_tb_get_insn(tb, i));
     pthread_mutex_lock(&translation);
     bool created;
-    struct block *block =
-        block_find(qemu_plugin_tb_vaddr(tb), words, (unsigned)insns, options.verify, &created);
+    struct block *block = block_find(qemu_plugin_tb_vaddr(tb), words, (unsigned)insns, &options, &created);
     if (created)
         report_block(block);
+    struct place *place = options.results_path ? user_place(block) : NULL;
     pthread_mutex_unlock(&translation);
+    if (place) {
+        follow_in_user_mode(tb, place);
+        return;
+    }
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
     for (struct probe *probe = block->probe; probe < block->probe + block->probes; probe++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, probe->insn);
@@ -127,10 +170,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     const char *error = options_parse(&options, argc, argv, message, sizeof message);
     if (error)
         return refuse(error);
-    if (!info->system_emulation || strcmp(info->target_name, "aarch64") != 0)
-        return refuse("this plug-in models an AArch64 system");
-    if (info->system.max_vcpus > MODEL_CORES)
+    if (strcmp(info->target_name, "aarch64") != 0)
+        return refuse("this plug-in models AArch64");
+    if (info->system_emulation != !options.results_path)
+        return refuse("a system needs ram=, a program results=");
+    if (info->system_emulation && info->system.max_vcpus > MODEL_CORES)
         return refuse("at most 4 cores are modeled");
+    if (options.threads > MODEL_CORES)
+        return refuse("at most 4 threads at once are modeled");
     if (options.parent) { // QEMU must not outlive the console, however that ends
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != options.parent)
@@ -141,8 +188,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     core_init(&options);
     if (options.check && (error = races_open(&options)))
         return refuse(error);
-    if ((error = report_open(&options, info->version.cur)) || (error = device_page_open(&options)))
+    if ((error = report_open(&options, info->version.cur)) ||
+        (error = options.results_path ? user_open(&options) : device_page_open(&options)))
         return refuse(error);
+    if (options.results_path) {
+        qemu_plugin_register_vcpu_init_cb(id, on_thread_begins);
+        qemu_plugin_register_vcpu_exit_cb(id, on_thread_ends);
+        qemu_plugin_register_atexit_cb(id, on_program_ends, NULL);
+    }
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     return 0;
 }

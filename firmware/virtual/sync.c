@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "hierarchy.h"
+
 // From the last arrival to the first instruction behind the barrier: an atomic on a contended line for each
 // core, then the line with the sense to all who wait. Assumed: 4 x 40 cycles between cores of a DSU, and 40
 // more.
@@ -13,48 +15,20 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned team = 1;
 static uint32_t waiting; // bit n: core n has arrived, and its barrier is not complete
 static uint64_t released[MODEL_CORES], epoch;
-static uint64_t began;              // of the interval since the last barrier, in ticks
-static uint64_t lines[MODEL_CORES]; // to and from DRAM, as of the last barrier
 static unsigned violations;
-
-static uint64_t lines_of(const struct core *core) {
-    return core->counts.dram_reads + core->counts.dram_writes;
-}
-
-/// Each core was modeled as if it had the memory bus to itself. Where all together have moved more than the
-/// bus can carry, those that used it most were held up for as long as that took, the others in proportion.
-static void share_bus(void) {
-    uint64_t moved[MODEL_CORES], all = 0, most = 0, latest = 0;
-    for (unsigned c = 0; c < team; c++) {
-        moved[c] = lines_of(&cores[c]) - lines[c];
-        lines[c] += moved[c];
-        all += moved[c];
-        most = moved[c] > most ? moved[c] : most;
-        latest = cores[c].ticks > latest ? cores[c].ticks : latest;
-    }
-    const uint64_t possible = began + all * timing.dram_line;
-    for (unsigned c = 0; c < team; c++) {
-        const uint64_t delay =
-            possible > latest ? (uint64_t)((double)(possible - latest) * (double)moved[c] / (double)most) : 0;
-        cores[c].ticks += delay;
-        cores[c].delay_ticks = delay;
-        cores[c].counts.stall_ticks += delay;
-    }
-}
 
 /// All have arrived.
 static void complete(void) {
     uint64_t latest = 0;
-    if (team > 1)
-        share_bus();
+    hierarchy_weave((1u << MODEL_CORES) - 1); // those outside the team stand still
     for (unsigned c = 0; c < team; c++) {
+        cores[c].delay_ticks = cores[c].ticks - cores[c].arrived_ticks;
         cores[c].arrived_ticks = cores[c].ticks;
         latest = cores[c].ticks > latest ? cores[c].ticks : latest;
     }
     epoch++;
-    began = latest + BARRIER_TICKS;
     for (unsigned c = 0; c < team; c++)
-        released[c] = began;
+        released[c] = latest + BARRIER_TICKS;
     waiting &= ~((1u << team) - 1);
 }
 
@@ -62,12 +36,11 @@ void sync_team(unsigned count) {
     pthread_mutex_lock(&lock);
     team = count < 1 ? 1 : count > MODEL_CORES ? MODEL_CORES : count;
     epoch++;
-    began = cores[0].ticks;
+    hierarchy_share(team);
     // How core 0 wakes the others depends on the host, too.
     cores[0].stopped = cores[0].paused = team > 1;
     for (unsigned c = 0; c < team; c++) {
-        lines[c] = lines_of(&cores[c]);
-        released[c] = began + BARRIER_TICKS;
+        released[c] = cores[0].ticks + BARRIER_TICKS;
         waiting &= ~(1u << c);
     }
     pthread_mutex_unlock(&lock);

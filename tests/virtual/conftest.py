@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import guest_programs
 import pytest
+from guest_programs import FOLDER, compile_loops
 
 from maxconsole.boards import Board, load_board
 from maxconsole.firmware.elf import FirmwareElf
+from maxconsole.validation.guest import compile_guest
 
 
 @pytest.fixture(scope="session")
@@ -17,14 +18,12 @@ def virtual_board() -> Board:
 
 @pytest.fixture(scope="session")
 def measure_elf(virtual_board: Board, tmp_path_factory: pytest.TempPathFactory) -> FirmwareElf:
-    sources = [guest_programs.FOLDER / name for name in ("loops.S", "measure.c")]
-    return guest_programs.compile_guest(virtual_board, tmp_path_factory.mktemp("guest") / "measure.elf", sources)
+    return compile_loops(virtual_board, tmp_path_factory.mktemp("guest") / "measure.elf")
 
 
 @pytest.fixture(scope="session")
 def steady_elf(virtual_board: Board, tmp_path_factory: pytest.TempPathFactory) -> FirmwareElf:
-    sources = [guest_programs.FOLDER / "steady.c"]
-    return guest_programs.compile_guest(virtual_board, tmp_path_factory.mktemp("guest") / "steady.elf", sources)
+    return compile_guest(virtual_board, tmp_path_factory.mktemp("guest") / "steady.elf", [FOLDER / "steady.c"])
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import guest_programs
 import pytest
 from emulator_processes import emulators, until
+from guest_programs import FOLDER
 
 from maxconsole.boards import Board
 from maxconsole.errors import BoardError, DoesNotFit, UserError
 from maxconsole.firmware.elf import FirmwareElf
 from maxconsole.link.serial import SerialTransport
+from maxconsole.validation.guest import compile_guest, results, text_address, wait_until_finished
 from maxconsole.virtual import Options, VirtualBoard
 
 pytestmark = pytest.mark.system
@@ -74,7 +75,7 @@ def test_halt_stops_all_and_resume_goes_on(steady: VirtualBoard, steady_elf: Fir
     time.sleep(0.05)
     assert beats(steady, steady_elf) == before
     assert steady_elf.address_of("main") <= steady.pc < steady_elf.address_of("main") + 0x200
-    assert steady.registers()["sp"] > guest_programs.TEXT_ADDRESS
+    assert steady.registers()["sp"] > text_address(steady.board)
     steady.resume()
     until(lambda: beats(steady, steady_elf) > before)
     with pytest.raises(BoardError, match="no core 1"):
@@ -122,7 +123,7 @@ def test_reflash_runs_the_other_firmware(
 ) -> None:
     until(lambda: beats(steady, steady_elf) > 0)
     steady.reflash(measure_elf.path)
-    guest_programs.wait_until_finished(steady, measure_elf)
+    wait_until_finished(steady, measure_elf)
 
 
 def test_without_the_plugin_nothing_is_counted(steady: VirtualBoard) -> None:
@@ -147,8 +148,8 @@ def test_two_boards_run_at_once(virtual_board: Board, measure_elf: FirmwareElf) 
     ):
         assert first.gdb_socket != second.gdb_socket
         for board in (first, second):
-            guest_programs.wait_until_finished(board, measure_elf)
-        assert guest_programs.results(first, measure_elf) == guest_programs.results(second, measure_elf)
+            wait_until_finished(board, measure_elf)
+        assert results(first, measure_elf) == results(second, measure_elf)
 
 
 def test_death_by_a_signal_is_noticed_within_a_second(virtual_board: Board, steady_elf: FirmwareElf) -> None:
@@ -179,8 +180,8 @@ def test_an_exit_is_told_with_the_last_words(
 
 
 def test_firmware_for_another_place_is_refused(virtual_board: Board, tmp_path: Path, steady_elf: FirmwareElf) -> None:
-    sources = [guest_programs.FOLDER / "steady.c"]
-    elf = guest_programs.compile_guest(virtual_board, tmp_path / "low.elf", sources, text_address=0x10_0000)
+    sources = [FOLDER / "steady.c"]
+    elf = compile_guest(virtual_board, tmp_path / "low.elf", sources, address=0x10_0000)
     with pytest.raises(UserError, match="is linked for 0x100000"):
         VirtualBoard(virtual_board, elf.path).start()
 

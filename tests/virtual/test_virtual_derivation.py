@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import guest_programs
 import pytest
+from guest_programs import FOLDER
 from random_program import program
 
 from maxconsole.boards import Board
+from maxconsole.validation.guest import compile_guest, wait_until_finished
 from maxconsole.virtual import Options, VirtualBoard
 
 pytestmark = pytest.mark.system
@@ -19,11 +20,9 @@ pytestmark = pytest.mark.system
 def test_derived_addresses_are_right_for_random_code(virtual_board: Board, tmp_path: Path, seed: int) -> None:
     source = tmp_path / "random.S"
     source.write_text(program(seed), "ascii")
-    elf = guest_programs.compile_guest(
-        virtual_board, tmp_path / "random.elf", [guest_programs.FOLDER / "randomized.c", source]
-    )
+    elf = compile_guest(virtual_board, tmp_path / "random.elf", [FOLDER / "randomized.c", source])
     with VirtualBoard(virtual_board, elf.path, options=Options(verify=True)) as virtual:
-        guest_programs.wait_until_finished(virtual, elf)
+        wait_until_finished(virtual, elf)
         virtual.halt()
         report = virtual.model_report()
     assert report.addresses_verified > 3000

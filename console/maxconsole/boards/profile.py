@@ -79,15 +79,22 @@ class Tlb:
     l2_entries: Count
     l2_ways: Count
     l2_latency_cycles: Count
+    walk_cycles: Count  # of the page tables, after a miss in both
 
 
 @dataclass(frozen=True, slots=True)
 class Dram:
-    """External memory. `effective` is what one core reads at best, `peak` what the bus carries."""
+    """External memory. `effective` is what one core reads at best, `peak` what the bus carries.
+
+    `shared` is what 2, 3, ... cores read together, `write` what 1, 2, 3, ... cores write. The last number given holds
+    for more cores, and what is left out is as for one core reading.
+    """
 
     kind: str
     peak_bytes_per_s: Count
     effective_bytes_per_s: Count | None = None
+    shared_bytes_per_s: tuple[Count, ...] = ()
+    write_bytes_per_s: tuple[Count, ...] = ()
     latency_ns: Annotated[float, POSITIVE] | None = None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import cast
 
-from maxconsole.boards.profile import Board, Cache, PmuEvent
+from maxconsole.boards.profile import Board, Cache, Dram, PmuEvent
 from maxconsole.boards.ranges import BLOCK_BYTES, PAGE_BYTES, MemoryRange, first_overlap
 from maxconsole.boards.tables import Place
 from maxconsole.schema.wire import CORES_MAX, COUNTERS, FRAME_MAX_BYTES
@@ -26,9 +26,7 @@ def check_board(board: Board) -> None:
     _check_registers(board, place)
     _check_virtual(board, place / "virtual")
     _check_events(board.pmu.events, place / "pmu" / "events")
-    if board.dram.effective_bytes_per_s is not None and board.dram.effective_bytes_per_s > board.dram.peak_bytes_per_s:
-        key = place / "dram" / "effective_bytes_per_s"
-        raise key.error("it must not be above peak_bytes_per_s", board.dram.effective_bytes_per_s)
+    _check_dram(board.dram, place / "dram")
     for name in ("rtt_up_bytes", "rtt_down_bytes"):
         size = cast("int", getattr(board.link, name))
         if size < 4 * FRAME_MAX_BYTES or size % 64:
@@ -55,6 +53,16 @@ def _check_caches(board: Board, place: Place) -> None:
         if cache.size_bytes % way_bytes or cache.sets & (cache.sets - 1):
             rule = f"it must be {way_bytes} (ways times line_bytes) times a power of two"
             raise (place / name / "size_bytes").error(rule, cache.size_bytes)
+
+
+def _check_dram(dram: Dram, place: Place) -> None:
+    one = () if dram.effective_bytes_per_s is None else (dram.effective_bytes_per_s,)
+    rates = {"effective_bytes_per_s": one, "shared_bytes_per_s": dram.shared_bytes_per_s}
+    rates["write_bytes_per_s"] = dram.write_bytes_per_s
+    for name, values in rates.items():
+        for value in values:
+            if value > dram.peak_bytes_per_s:
+                raise (place / name).error("it must not be above peak_bytes_per_s", value)
 
 
 def _check_memory(board: Board, place: Place) -> None:

@@ -82,7 +82,7 @@ class DevicePage:
     """1536 bytes."""
 
     SIZE: ClassVar[int] = 1536
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIQQIIQII6H4x952x512s")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIQQIIQII6HI952x512s")
     DTYPE = codec.Dtype(
         1536,
         ("magic", "<u4", 0),
@@ -97,6 +97,7 @@ class DevicePage:
         ("model_version", "<u4", 48),
         ("mode", "<u4", 52),
         ("counter_events", ("<u2", 6), 56),
+        ("pause", "<u4", 68),
         ("core", (PmuSample, 4), 1024),
     )
 
@@ -112,6 +113,7 @@ class DevicePage:
     model_version: int  # of the timing model
     mode: int  # 0 fast, 1 timed
     counter_events: tuple[int, ...]  # guest: PMU event numbers behind PmuSample.counters, from the next latch on
+    pause: int  # guest stores its core number: nothing is modeled from here to its next latch
     core: tuple[PmuSample, ...]
 
     def pack(self) -> bytes:
@@ -130,6 +132,7 @@ class DevicePage:
                 self.model_version,
                 self.mode,
                 *codec.filled(self.counter_events, 6, 0, "DevicePage.counter_events"),
+                self.pause,
                 codec.pack_structs(self.core, 4, "DevicePage.core"),
             )
         except (struct.error, OverflowError) as error:
@@ -155,5 +158,6 @@ class DevicePage:
             model_version=values[9],
             mode=values[10],
             counter_events=values[11:17],
-            core=codec.unpack_structs(PmuSample, values[17]),
+            pause=values[17],
+            core=codec.unpack_structs(PmuSample, values[18]),
         )

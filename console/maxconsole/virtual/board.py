@@ -25,7 +25,7 @@ from maxconsole.virtual import termination
 from maxconsole.virtual.command import SOCKETS, emulator_command
 from maxconsole.virtual.compiler import build_plugin
 from maxconsole.virtual.loading import Image, Progress, load
-from maxconsole.virtual.plugin import CORES_MAX, ModelReport, read_report
+from maxconsole.virtual.plugin import CORES_MAX, Mode, ModelReport, read_report
 from maxconsole.virtual.process import EmulatorProcess
 from maxconsole.virtual.qemu import Qemu, find_qemu
 from maxconsole.virtual.qmp import QmpClient
@@ -44,15 +44,17 @@ _live: weakref.WeakSet[VirtualBoard] = weakref.WeakSet()
 class Options:
     """How to run the board, on all of its cores unless `cores` says how many there are.
 
-    `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `verify` has the plug-in
-    check every address that it derives, and `check_races` look for races between cores, both several times slower. `on_uart` gets what the UART sends, on a thread of its
-    own; or `on_port` the path of a pseudo terminal that is the UART, to be opened before it returns: no instruction has
-    run yet, and what is sent while nobody has it open is lost. `on_exit` is called on another thread when QEMU ends
+    `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `mode` chooses the timing
+    model. `verify` has the plug-in check every address that it derives, and `check_races` look for races between cores,
+    both several times slower. `on_uart` gets what the UART sends, on a thread of its own; or `on_port` the path of a
+    pseudo terminal that is the UART, to be opened before it returns: no instruction has run yet, and what is sent while
+    nobody has it open is lost. `on_exit` is called on another thread when QEMU ends
     without being asked to. `ram_folder` puts guest RAM into a file system instead of anonymous memory.
     """
 
     cores: int | None = None
     timing: bool = True
+    mode: Mode = "timed"
     verify: bool = False
     check_races: bool = False
     on_uart: Callable[[bytes], None] | None = None
@@ -136,6 +138,7 @@ class VirtualBoard:
             ram_path=ram.path_in_child,
             folder=folder.path,
             cores=self._cores,
+            mode=self.options.mode,
             verify=self.options.verify,
             check_races=self.options.check_races,
             uart_terminal=self.options.on_port is not None,

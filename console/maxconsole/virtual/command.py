@@ -9,7 +9,7 @@ from pathlib import Path
 from maxconsole.boards import Board, MemoryRange
 from maxconsole.errors import UserError
 from maxconsole.firmware.elf import FirmwareElf
-from maxconsole.virtual.plugin import plugin_arguments, plugin_option
+from maxconsole.virtual.plugin import Mode, plugin_arguments, plugin_option
 from maxconsole.virtual.qemu import Qemu
 
 SOCKETS = ("gdb", "qmp", "uart")
@@ -25,6 +25,7 @@ def emulator_command(
     ram_path: str,
     folder: Path,
     cores: int,
+    mode: Mode,
     verify: bool,
     check_races: bool = False,
     uart_terminal: bool = False,
@@ -54,6 +55,7 @@ def emulator_command(
             report=folder / "report",
             parent=os.getpid(),
             uncached=_uncached(firmware),
+            mode=mode,
             verify=verify,
             check_races=check_races,
         )

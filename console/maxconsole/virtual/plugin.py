@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from maxconsole.boards import Board, MemoryRange
 from maxconsole.boards.profile import Cache
+from maxconsole.boards.ranges import BLOCK_BYTES
 from maxconsole.errors import BoardError, UserError
 from maxconsole.virtual.races import Finding, parse_finding
 
+Mode = Literal["fast", "timed"]
+"""The timing model: port bounds and caches, or the out-of-order pipeline with the timed hierarchy."""
+
 CORES_MAX = 4
 _OUTSTANDING_MISSES = 20  # lines in flight where the profile names no number: assumed
+_OUTSTANDING_L2_MISSES = 46  # the same for L2: that of a Cortex-A76 (WikiChip)
 _EVENTS = 6
 
 
@@ -41,6 +47,7 @@ def plugin_arguments(
     report: Path,
     parent: int,
     uncached: Sequence[MemoryRange] = (),
+    mode: Mode = "fast",
     verify: bool = False,
     check_races: bool = False,
 ) -> dict[str, str | list[str]]:
@@ -51,31 +58,51 @@ def plugin_arguments(
     virtual = board.virtual
     if virtual is None:
         raise UserError(f"{board.name} is not a virtual board")
-    hz = board.need("cpu.clock_hz", board.cpu.clock_hz)
-    bandwidth = board.need("dram.effective_bytes_per_s", board.dram.effective_bytes_per_s)
-    latency_ns = board.need("dram.latency_ns", board.dram.latency_ns)
-    caches = board.caches
-    arguments: dict[str, str | list[str]] = {
+    return {
         "ram": ram_path,
         "ram_base": hex(virtual.ram_base),
         "ram_bytes": hex(virtual.ram_bytes),
         "device_page": hex(virtual.device_page),
-        "clock_hz": str(hz),
-        "l1d": _geometry(caches.l1d),
-        "l2": _geometry(caches.l2),
-        "dram_bytes_per_s": str(bandwidth),
-        "dram_latency_cycles": str(round(latency_ns * hz / 1e9)),
-        "outstanding_misses": str(caches.l1d.outstanding_misses or _OUTSTANDING_MISSES),
+        **model_arguments(board),
         "events": ":".join(hex(event.number) for event in board.pmu.events[:_EVENTS]),
         "uncached": [f"{hex(part.base)}:{hex(part.size_bytes)}" for part in uncached],
         "report": str(report),
         "parent": str(parent),
+        "mode": mode,
         "verify": "on" if verify else "off",
         "check": "on" if check_races else "off",
+    }
+
+
+def model_arguments(board: Board, page_bytes: int = BLOCK_BYTES) -> dict[str, str]:
+    """What the model has to know of the board's cores, caches and memory, and of the guest's pages.
+
+    Raises ProfileError for unknown facts.
+    """
+    hz = board.need("cpu.clock_hz", board.cpu.clock_hz)
+    read = board.need("dram.effective_bytes_per_s", board.dram.effective_bytes_per_s)
+    latency_ns = board.need("dram.latency_ns", board.dram.latency_ns)
+    caches, tlb = board.caches, board.tlb
+    tlb_numbers = (tlb.l1d_entries, tlb.l2_entries, tlb.l2_ways, tlb.l2_latency_cycles, tlb.walk_cycles)
+    arguments = {
+        "clock_hz": str(hz),
+        "l1d": _geometry(caches.l1d),
+        "l2": _geometry(caches.l2),
+        "dram_read": _list((read, *board.dram.shared_bytes_per_s)),
+        "dram_write": _list(board.dram.write_bytes_per_s or (read, *board.dram.shared_bytes_per_s)),
+        "dram_latency_cycles": str(round(latency_ns * hz / 1e9)),
+        "outstanding_misses": str(caches.l1d.outstanding_misses or _OUTSTANDING_MISSES),
+        "outstanding_l2_misses": str(caches.l2.outstanding_misses or _OUTSTANDING_L2_MISSES),
+        "tlb": _list(tlb_numbers),
+        "page_bytes": str(page_bytes),
     }
     if caches.l3 is not None:
         arguments["l3"] = _geometry(caches.l3)
     return arguments
+
+
+def _list(numbers: Iterable[int]) -> str:
+    return ":".join(map(str, numbers))
 
 
 def _geometry(cache: Cache) -> str:

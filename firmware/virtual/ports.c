@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+#include "ports.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/// Entries of the queue whose micro-ops have started by the cycle `now`, a bit each.
+static unsigned started(const struct queue *queue, uint32_t now) {
+#ifdef __SSE2__
+    const __m128i beyond = _mm_set1_epi32((int)(now + 1)), *four = (const __m128i *)queue->starts;
+    unsigned bits = 0;
+    for (unsigned n = 0; n < QUEUE / 4; n++)
+        bits |= (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_sub_epi32(four[n], beyond))) << n * 4;
+    return bits;
+#else
+    unsigned bits = 0;
+    for (unsigned n = 0; n < QUEUE; n++)
+        bits |= (unsigned)((int32_t)(queue->starts[n] - now) <= 0) << n;
+    return bits;
+#endif
+}
+
+/// When the next micro-op leaves the full queue.
+static uint32_t next_start(const struct queue *queue, unsigned entries, uint32_t now) {
+    const uint32_t oldest = queue->starts[queue->next] - now;
+    if (oldest == 1) // usually
+        return now + 1;
+    uint32_t least = queue->starts[0] - now;
+    for (unsigned n = 1; n < entries; n++)
+        least = queue->starts[n] - now < least ? queue->starts[n] - now : least;
+    return now + least;
+}
+
+uint32_t *find_entry(struct queue *queue, unsigned entries, uint32_t now) {
+    if ((int32_t)(queue->full - now) > 0)
+        return NULL;
+    const unsigned free = started(queue, now) & ((1u << entries) - 1);
+    if (free)
+        return &queue->starts[__builtin_ctz(free)];
+    queue->full = next_start(queue, entries, now);
+    return NULL;
+}
+
+uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64_t ready, unsigned cycles,
+                       uint64_t *stalled) {
+    uint64_t at = UINT64_MAX;
+    unsigned chosen = port;
+    uint32_t *entry = NULL;
+    const uint32_t now = (uint32_t)(p->slot >> 2);
+    uint32_t room = UINT32_MAX;
+    for (unsigned each = port; each < port + count; each++) {
+        uint32_t *free = free_entry(p, each);
+        const uint64_t cycle = free ? free_for(p, each, ready, cycles) : UINT64_MAX;
+        if (cycle < at) {
+            at = cycle;
+            chosen = each;
+            entry = free;
+        } else if (!entry && p->queue[each].full - now < room) {
+            room = p->queue[each].full - now;
+            chosen = each;
+        }
+    }
+    if (!entry) {
+        const uint64_t cycle = (p->slot >> 2) + room;
+        stall_until(p, cycle, stalled);
+        at = free_for(p, chosen, ready > cycle ? ready : cycle + 1, cycles);
+        entry = free_entry(p, chosen);
+    }
+    enter(p, chosen, entry, at);
+    for (unsigned n = 1; n < cycles; n++)
+        take(p, chosen, at + n);
+    return at;
+}
+
+uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled) {
+    unsigned chosen = port ^ 1;
+    uint32_t *entry = free_entry(p, chosen);
+    if (!entry) { // the one that has room first
+        const uint32_t now = (uint32_t)(p->slot >> 2);
+        const uint32_t wait = p->queue[port].full - now, other_wait = p->queue[chosen].full - now;
+        chosen = wait <= other_wait ? port : chosen;
+        const uint64_t cycle = (p->slot >> 2) + (wait <= other_wait ? wait : other_wait);
+        stall_until(p, cycle, stalled);
+        ready = ready > cycle ? ready : cycle + 1;
+        entry = free_entry(p, chosen);
+    }
+    const uint64_t at = free_from(p, chosen, ready);
+    enter(p, chosen, entry, at);
+    return at;
+}

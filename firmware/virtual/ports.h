@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+// Pipes and their issue queues: finds the cycle at which a micro-op starts. Older instructions come first; a
+// younger one takes what they left free.
+#pragma once
+
+#include "pipeline.h"
+
+/// Entries of the issue queues (AnandTech, from Arm): 16, but 12 for load/store.
+static inline unsigned entries_of(unsigned port) {
+    return port < PORT_L0 ? QUEUE : 12;
+}
+
+/// Of units that are one pipe.
+_Static_assert(PORT_V0 % 2 == 0 && PORT_V1 == PORT_V0 + 1 && PORT_L0 % 2 == 0 && PORT_L1 == PORT_L0 + 1,
+               "pairs");
+
+static const uint8_t port_of[UNITS] = {
+    [UNIT_B] = PORT_B, [UNIT_M] = PORT_M, [UNIT_V0] = PORT_V0, [UNIT_V1] = PORT_V1};
+
+static inline struct ring_row *row_of(struct pipeline *p, uint64_t cycle) {
+    return &p->ring[(cycle >> 6) % RING_ROWS];
+}
+
+/// The first cycle from `cycle` on at which the pipe is free.
+static inline uint64_t free_from(struct pipeline *p, unsigned port, uint64_t cycle) {
+    for (;;) {
+        const uint64_t free = ~row_of(p, cycle)->busy[port] >> (cycle & 63);
+        if (__builtin_expect(free != 0, 1))
+            return cycle + (uint64_t)__builtin_ctzll(free);
+        cycle = (cycle | 63) + 1;
+    }
+}
+
+/// The same for several cycles in a row.
+static inline uint64_t free_for(struct pipeline *p, unsigned port, uint64_t cycle, unsigned cycles) {
+    cycle = free_from(p, port, cycle);
+    for (unsigned more = 1; more < cycles; more++)
+        if (free_from(p, port, cycle + more) != cycle + more) {
+            cycle = free_from(p, port, cycle + more);
+            more = 0;
+        }
+    return cycle;
+}
+
+static inline void take(struct pipeline *p, unsigned port, uint64_t cycle) {
+    row_of(p, cycle)->busy[port] |= UINT64_C(1) << (cycle & 63);
+}
+
+/// The slow path of free_entry: the oldest entry is not free.
+uint32_t *find_entry(struct queue *queue, unsigned entries, uint32_t now);
+
+/// A free entry of the port's queue at the dispatch cycle; or NULL, and queue->full says when there is one.
+static inline uint32_t *free_entry(struct pipeline *p, unsigned port) {
+    struct queue *queue = &p->queue[port];
+    const uint32_t now = (uint32_t)(p->slot >> 2);
+    uint32_t *entry = &queue->starts[queue->next];
+    if (__builtin_expect((int32_t)(*entry - now) > 0, 0))
+        return find_entry(queue, entries_of(port), now);
+    return entry;
+}
+
+/// A micro-op that starts at `cycle` goes into `entry` of the port's queue, and gets the pipe.
+static inline void enter(struct pipeline *p, unsigned port, uint32_t *entry, uint64_t cycle) {
+    struct queue *queue = &p->queue[port];
+    *entry = (uint32_t)cycle;
+    const unsigned next =
+        queue->next + (entry == &queue->starts[queue->next]); // else the oldest stays the next
+    queue->next = next == entries_of(port) ? 0 : next;
+    take(p, port, cycle);
+}
+
+/// Dispatch goes on at `cycle`, if that is later. Adds the cycles in which nothing is dispatched to
+/// `stalled`, in ticks.
+void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
+
+/// The micro-op, for one of `count` pipes from `port` on, finds a full queue: it goes to another one, or
+/// dispatch waits until it can. Counts lost cycles in `stalled`.
+uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64_t ready, unsigned cycles,
+                       uint64_t *stalled);
+
+/// The same for a pair of pipes, of which `port` has a full queue.
+uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled);
+
+/// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later.
+static inline uint64_t start_at(struct pipeline *p, unsigned port, uint64_t ready, unsigned cycles,
+                                uint64_t *stalled) {
+    uint32_t *entry = free_entry(p, port);
+    if (__builtin_expect(!entry, 0))
+        return start_crowded(p, port, 1, ready, cycles, stalled);
+    const uint64_t at = free_for(p, port, ready, cycles);
+    enter(p, port, entry, at);
+    for (unsigned n = 1; n < cycles; n++)
+        take(p, port, at + n);
+    return at;
+}
+
+/// The same for the pipe `port` or the next one.
+static inline uint64_t start_either(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled) {
+    uint64_t at = ready;
+    for (;;) {
+        const uint64_t *busy = &row_of(p, at)->busy[port];
+        const uint64_t free = ~(busy[0] & busy[1]) >> (at & 63);
+        if (__builtin_expect(free != 0, 1)) {
+            at += (uint64_t)__builtin_ctzll(free);
+            p->turn ^= 1; // where both are free
+            port += ((busy[0] >> (at & 63)) | (~(busy[1] >> (at & 63)) & p->turn)) & 1;
+            break;
+        }
+        at = (at | 63) + 1;
+    }
+    uint32_t *entry = free_entry(p, port);
+    if (__builtin_expect(!entry, 0))
+        return start_either_crowded(p, port, ready, stalled);
+    enter(p, port, entry, at);
+    return at;
+}
+
+/// The same for S0, S1 or M: M last, since some need it.
+static inline uint64_t start_integer(struct pipeline *p, uint64_t ready, uint64_t *stalled) {
+    uint64_t at = ready;
+    unsigned port;
+    for (;;) {
+        const uint64_t *busy = row_of(p, at)->busy;
+        const uint64_t free = ~(busy[PORT_S0] & busy[PORT_S1] & busy[PORT_M]) >> (at & 63);
+        if (__builtin_expect(free != 0, 1)) {
+            at += (uint64_t)__builtin_ctzll(free);
+            const unsigned first = busy[PORT_S0] >> (at & 63) & 1, both = first & busy[PORT_S1] >> (at & 63);
+            port = PORT_S0 + first + both;
+            break;
+        }
+        at = (at | 63) + 1;
+    }
+    uint32_t *entry = free_entry(p, port);
+    if (__builtin_expect(!entry, 0))
+        return start_crowded(p, PORT_S0, 3, ready, 1, stalled);
+    enter(p, port, entry, at);
+    return at;
+}
+
+static inline uint64_t start(struct pipeline *p, unsigned unit, uint64_t ready, unsigned cycles,
+                             uint64_t *stalled) {
+    switch (unit) {
+    case UNIT_I:
+        return start_integer(p, ready, stalled);
+    case UNIT_V:
+        return start_either(p, PORT_V0, ready, stalled);
+    case UNIT_L:
+        return start_either(p, PORT_L0, ready, stalled);
+    }
+    return start_at(p, port_of[unit], ready, cycles, stalled);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+#include "user.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hierarchy.h"
+
+enum {
+    FRAMES = 1024,      // calls that are followed; of deeper ones the innermost
+    SEARCHED = 64,      // frames that one return may skip: longjmp, exceptions
+    NESTED = 32,        // marked functions inside each other
+    LISTED = 64,        // calls of a region whose cycles are kept one by one
+    YIELD_EVERY = 64,   // blocks of a waiting thread
+    PROGRESS = 1 << 22, // blocks between two lines of progress
+};
+
+/// A marked function that a thread is in.
+struct activation {
+    unsigned mark;
+    uint64_t depth; // of calls, at its entry
+    unsigned barrier;
+    struct tally since;
+};
+
+struct region {
+    struct tally sum;
+    uint64_t cycles[LISTED];
+};
+
+struct thread {
+    unsigned vcpu;
+    struct core *core;
+    const struct place *last;
+    uint64_t depth;
+    uint64_t frame[FRAMES]; // return addresses; number n is at n modulo FRAMES
+    unsigned active;
+    struct activation activation[NESTED];
+    uint64_t waiting, blocks;
+    struct tally since;
+    struct region region[MARKS];
+};
+
+static const struct options *options;
+static struct core unmodeled; // of threads beyond the number of cores: its contents mean nothing
+static struct thread *thread[USER_VCPUS];
+static struct thread *running[MODEL_CORES];
+static unsigned threads, threads_unmodeled;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread struct core *host_core; // of the thread that this host thread runs: it creates new ones
+
+struct core *user_core[USER_VCPUS];
+
+const char *user_open(const struct options *given) {
+    options = given;
+    for (unsigned vcpu = 0; vcpu < USER_VCPUS; vcpu++)
+        user_core[vcpu] = &unmodeled;
+    bool meet = false;
+    for (unsigned m = 0; m < options->marks; m++)
+        meet |= options->mark[m].kind == MARK_BARRIER;
+    hierarchy_share(meet ? options->threads : 1); // elsewhere cores do not learn of each other
+    return results_open(options->results_path);
+}
+
+static struct tally now(const struct thread *t) {
+    return (struct tally){0, t->core->ticks, t->waiting, t->core->counts};
+}
+
+/// sum += now - since
+static void add_since(struct tally *sum, const struct thread *t, const struct tally *since) {
+    const struct tally end = now(t);
+    const uint64_t *from = (const uint64_t *)since, *to = (const uint64_t *)&end;
+    _Static_assert(sizeof *sum % sizeof(uint64_t) == 0, "a tally is nothing but 64-bit numbers");
+    for (size_t i = 0; i < sizeof *sum / sizeof(uint64_t); i++)
+        ((uint64_t *)sum)[i] += to[i] - from[i];
+}
+
+void user_thread_begins(unsigned vcpu) {
+    pthread_mutex_lock(&lock);
+    threads++;
+    unsigned c = 0;
+    while (c < options->threads && running[c])
+        c++;
+    if (vcpu >= USER_VCPUS || c == options->threads) {
+        threads_unmodeled++;
+        pthread_mutex_unlock(&lock);
+        return;
+    }
+    struct thread *t = calloc(1, sizeof *t);
+    if (!t)
+        abort();
+    static const struct place nowhere;
+    t->vcpu = vcpu;
+    t->core = &cores[c];
+    t->last = &nowhere;
+    if (host_core && t->core->ticks < host_core->ticks)
+        t->core->ticks = host_core->ticks; // not before it was created
+    t->core->paused = false;
+    t->since = now(t);
+    running[c] = thread[vcpu] = t;
+    user_core[vcpu] = t->core;
+    pthread_mutex_unlock(&lock);
+}
+
+/// Writes what the thread did, and forgets it. Called with the lock held.
+static void retire(struct thread *t) {
+    struct tally total = {.calls = 1};
+    add_since(&total, t, &t->since);
+    results_thread(t->vcpu, (unsigned)(t->core - cores), &total);
+    for (unsigned m = 0; m < options->marks; m++)
+        if (t->region[m].sum.calls)
+            results_region(t->vcpu, options->mark[m].address, &t->region[m].sum, t->region[m].cycles, LISTED);
+    running[t->core - cores] = thread[t->vcpu] = NULL;
+    user_core[t->vcpu] = &unmodeled;
+    free(t);
+}
+
+void user_thread_ends(unsigned vcpu) {
+    pthread_mutex_lock(&lock);
+    if (vcpu < USER_VCPUS && thread[vcpu])
+        retire(thread[vcpu]);
+    pthread_mutex_unlock(&lock);
+}
+
+void user_end(void) {
+    pthread_mutex_lock(&lock);
+    for (unsigned c = 0; c < MODEL_CORES; c++)
+        if (running[c])
+            retire(running[c]);
+    results_end(threads, threads_unmodeled);
+    pthread_mutex_unlock(&lock);
+}
+
+struct place *user_place(struct block *block) {
+    struct place *place = calloc(1, sizeof *place);
+    if (!place)
+        abort();
+    place->block = block;
+    place->after = block->vaddr + block->insns * 4;
+    const uint32_t last = block->words[block->insns - 1];
+    if ((last & 0xfc000000) == 0x94000000 || (last & 0xfffffc1f) == 0xd63f0000) // BL, BLR
+        place->flow = FLOW_CALLS;
+    else if ((last & 0xfffffc1f) == 0xd65f0000) // RET
+        place->flow = FLOW_RETURNS;
+    for (unsigned m = 0; m < options->marks; m++)
+        if (options->mark[m].address == block->vaddr)
+            place->mark = (uint8_t)(m + 1);
+    return place;
+}
+
+static void pause_core(struct thread *t) {
+    core_drain(t->core);
+    t->core->paused = true;
+}
+
+static void resume_core(struct thread *t, uint64_t ticks) {
+    if (t->core->ticks < ticks) {
+        t->waiting += ticks - t->core->ticks;
+        t->core->ticks = ticks;
+    }
+    t->core->paused = false;
+}
+
+static void enter(struct thread *t, unsigned mark) {
+    if (t->active == NESTED)
+        return;
+    const struct activation *inner = t->active ? &t->activation[t->active - 1] : NULL;
+    if (inner && inner->mark == mark && inner->depth == t->depth)
+        return; // a loop back to its first instruction
+    struct activation *a = &t->activation[t->active++];
+    *a = (struct activation){.mark = mark, .depth = t->depth};
+    const enum mark_kind kind = options->mark[mark].kind;
+    if (kind == MARK_BARRIER) {
+        a->barrier = user_barrier_arrive(t->core);
+        t->core->paused = true;
+    } else if (kind == MARK_IDLE) {
+        pause_core(t);
+    } else if (kind == MARK_WORK && t->core->paused) {
+        resume_core(t, user_barrier_released());
+    }
+    a->since = now(t);
+}
+
+static void leave(struct thread *t) {
+    struct activation *a = &t->activation[--t->active];
+    const enum mark_kind kind = options->mark[a->mark].kind;
+    if (kind == MARK_BARRIER) {
+        const uint64_t arrived = t->core->ticks;
+        user_barrier_depart(t->core, a->barrier);
+        t->waiting += t->core->ticks - arrived;
+        t->core->paused = false;
+    } else if (kind == MARK_IDLE) {
+        resume_core(t, user_barrier_released());
+    } else if (kind == MARK_WORK && t->active && options->mark[a[-1].mark].kind == MARK_IDLE) {
+        pause_core(t);
+    }
+    for (const struct activation *outer = t->activation; outer < a; outer++)
+        if (outer->mark == a->mark)
+            return; // it called itself: the outermost call counts all of it
+    struct region *region = &t->region[a->mark];
+    if (region->sum.calls < LISTED)
+        region->cycles[region->sum.calls] = (t->core->ticks - a->since.ticks) / TICKS_PER_CYCLE;
+    region->sum.calls++;
+    add_since(&region->sum, t, &a->since);
+}
+
+/// Brings the thread's calls up to date: `place` is where its last block has led.
+static void follow(struct thread *t, const struct place *place) {
+    if (t->last->flow == FLOW_CALLS) {
+        t->frame[t->depth++ % FRAMES] = t->last->after;
+    } else if (t->last->flow == FLOW_RETURNS) {
+        const uint64_t lowest = t->depth > SEARCHED ? t->depth - SEARCHED : 0;
+        for (uint64_t depth = t->depth; depth > lowest; depth--)
+            if (t->frame[(depth - 1) % FRAMES] == place->block->vaddr) {
+                t->depth = depth - 1;
+                break;
+            }
+        while (t->active && t->activation[t->active - 1].depth > t->depth)
+            leave(t);
+    }
+}
+
+void user_block(unsigned vcpu, const struct place *place) {
+    struct thread *t = vcpu < USER_VCPUS ? thread[vcpu] : NULL;
+    if (!t)
+        return;
+    core_begin_block(t->core, place->block);
+    if (t->last->flow != FLOW_ON)
+        follow(t, place);
+    t->last = place;
+    if (place->mark)
+        enter(t, place->mark - 1u);
+    t->blocks++;
+    if (__builtin_expect(t->core->paused, 0) && !(t->blocks % YIELD_EVERY))
+        sched_yield(); // it spins: let those that it waits for run
+    if (place->flow == FLOW_CALLS) {
+        host_core = t->core;
+        if (__builtin_expect(!(t->blocks % PROGRESS), 0))
+            results_progress();
+    }
+}
