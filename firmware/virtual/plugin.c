@@ -72,6 +72,31 @@ static void on_any_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_
         *first = vaddr;
 }
 
+/// `lone`, a block of one instruction, accesses memory. QEMU 9 and later leave a block at an access to a
+/// device, execute that instruction alone, reporting nothing but its access, and go on behind it: of the
+/// block that was left only the part up to here was executed. Its other accesses are not followed.
+static void on_lone_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata) {
+    const struct block *lone = userdata;
+    struct core *core = &cores[vcpu];
+    const uint64_t behind = (lone->vaddr - core->current->vaddr) / 4 + 1; // instructions up to this one
+    if (core->current != lone) {
+        if (behind > core->current->insns)
+            return;
+        pthread_mutex_lock(&translation);
+        bool created;
+        core_cut(core, block_find(core->current->vaddr, core->current->words, (unsigned)behind,
+                                  options.verify, &created));
+        pthread_mutex_unlock(&translation);
+        return;
+    }
+    if (lone->derivations)
+        on_any_access(vcpu, info, vaddr, NULL);
+    if (lone->probe->doorbell)
+        on_store(vcpu, info, vaddr, lone->probe);
+    else
+        on_access(vcpu, info, vaddr, (void *)(uintptr_t)lone->probe->slot);
+}
+
 static uint32_t word_of(const struct qemu_plugin_insn *insn) {
     uint32_t word = 0;
     const uintptr_t result = qemu_plugin_insn_data(insn, &word, sizeof word);
@@ -98,6 +123,11 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         report_block(block);
     pthread_mutex_unlock(&translation);
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
+    if (insns == 1 && block->probes) {
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, 0), on_lone_access,
+                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, block);
+        return;
+    }
     for (struct probe *probe = block->probe; probe < block->probe + block->probes; probe++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, probe->insn);
         if (probe->doorbell)
