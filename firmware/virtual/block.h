@@ -77,6 +77,7 @@ struct block {
     struct segment *segment;
     struct probe *probe;
     struct derivation *derivation; // NULL unless derivations are verified
+    const struct block *whole;     // of a part: what it is the beginning of, else NULL
     struct block *next;            // of the same hash
     uint32_t words[];
 };
@@ -84,3 +85,7 @@ struct block {
 /// The block of these instructions: a known one, or a new one, which `created` tells. Not reentrant. Never
 /// freed, since translated code keeps pointers to it.
 struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, bool verify, bool *created);
+
+/// The first instructions of `whole` as a block of their own, with the addresses that the whole one's anchors
+/// have recorded. Not reentrant, neither with block_find.
+struct block *block_part(const struct block *whole, unsigned insns, bool verify);

@@ -135,13 +135,6 @@ void core_begin_block(struct core *core, const struct block *begins) {
     clear_slots(core, block);
 }
 
-void core_cut(struct core *core, const struct block *part) {
-    clear_slots(core, core->current); // recorded for the whole block's anchors
-    for (unsigned d = 0; d < core->current->derivations; d++)
-        core->first_address[core->current->derivation[d].insn] = 0;
-    core->current = part;
-}
-
 void core_catch_up(struct core *core, unsigned segments) {
     if (core->paused)
         core->paused = false;

@@ -83,9 +83,6 @@ void core_init(const struct options *options);
 /// A block begins: adds the cost of the one before.
 void core_begin_block(struct core *core, const struct block *block);
 
-/// Of the current block only `part`, its beginning, was executed.
-void core_cut(struct core *core, const struct block *part);
-
 /// The current block has executed its first `segments` segments: adds what was not added yet, and ends a
 /// pause.
 void core_catch_up(struct core *core, unsigned segments);

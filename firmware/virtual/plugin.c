@@ -72,21 +72,28 @@ static void on_any_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_
         *first = vaddr;
 }
 
-/// `lone`, a block of one instruction, accesses memory. QEMU 9 and later leave a block at an access to a
-/// device, execute that instruction alone, reporting nothing but its access, and go on behind it: of the
-/// block that was left only the part up to here was executed. Its other accesses are not followed.
+/// The current block is left behind the access of its instruction `last`.
+static void cut_block(struct core *core, unsigned last, uint64_t vaddr) {
+    const struct block *block = core->current;
+    for (const struct probe *probe = block->probe; probe < block->probe + block->probes; probe++)
+        if (probe->insn == last && probe->slot != SLOT_NONE)
+            core->slot[probe->slot] = vaddr;
+    core->first_address[last] = block->derivations ? vaddr : 0;
+    pthread_mutex_lock(&translation);
+    core->current = block_part(block, last + 1, options.verify);
+    pthread_mutex_unlock(&translation);
+}
+
+/// `lone`, a block of one instruction, accesses memory. QEMU 9 and later leave a block in the middle for an
+/// access to a device, execute that instruction again as a block of its own, of which they report nothing but
+/// the access, and go on behind it: the block that was current is still, and ends here.
 static void on_lone_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata) {
     const struct block *lone = userdata;
     struct core *core = &cores[vcpu];
-    const uint64_t behind = (lone->vaddr - core->current->vaddr) / 4 + 1; // instructions up to this one
+    const uint64_t last = (lone->vaddr - core->current->vaddr) / 4;
     if (core->current != lone) {
-        if (behind > core->current->insns)
-            return;
-        pthread_mutex_lock(&translation);
-        bool created;
-        core_cut(core, block_find(core->current->vaddr, core->current->words, (unsigned)behind,
-                                  options.verify, &created));
-        pthread_mutex_unlock(&translation);
+        if (last < core->current->insns)
+            cut_block(core, (unsigned)last, vaddr);
         return;
     }
     if (lone->derivations)
