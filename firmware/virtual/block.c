@@ -39,6 +39,7 @@ enum {
 static struct {
     uint64_t vaddr;
     const uint32_t *words;
+    const struct block *whole; // of a part, else NULL
     unsigned insns, uses, symbols, segments, ranges, probes, slots;
     struct a64_insn insn[BLOCK_INSNS];
     struct use use[BLOCK_INSNS];
@@ -170,11 +171,15 @@ static bool reports(const struct use *use) {
 }
 
 /// Chooses the anchors: for each symbol that a segment needs and no earlier one recorded, the access with the
-/// fewest callbacks. (A later segment's anchor would come too late for a doorbell in between.)
+/// fewest callbacks. (A later segment's anchor would come too late for a doorbell in between.) Those of a
+/// part have been chosen.
 static void choose_anchors(void) {
-    uint16_t slot_of[BLOCK_INSNS];
+    uint16_t slot_of[BLOCK_INSNS], given[BLOCK_INSNS];
     now.slots = 1; // SLOT_ABSOLUTE
     memset(slot_of, 0xff, sizeof slot_of);
+    memset(given, now.whole ? 0xff : 0, sizeof given);
+    for (unsigned p = 0; now.whole && p < now.whole->probes; p++)
+        given[now.whole->probe[p].insn] = now.whole->probe[p].slot;
     for (unsigned u = 0; u < now.uses; u++) {
         struct use *use = &now.use[u];
         struct symbol *symbol = &now.symbol[use->symbol];
@@ -184,18 +189,21 @@ static void choose_anchors(void) {
             for (const struct use *other = use; other < now.use + now.uses && other->segment == use->segment;
                  other++) {
                 const unsigned cost = other->access->may_be_doorbell ? 0 : other->access->reports;
-                if (other->symbol == use->symbol && reports(other) && cost < least) {
+                if (other->symbol == use->symbol && reports(other) && given[other->insn] != SLOT_NONE &&
+                    cost < least) {
                     anchor = other;
                     least = cost;
                 }
             }
             if (anchor) {
-                symbol->slot = slot_of[anchor->insn] = now.slots++;
+                symbol->slot = slot_of[anchor->insn] = now.whole ? given[anchor->insn] : now.slots++;
                 symbol->slot_delta = anchor->delta;
             }
         }
         use->resolved = symbol->slot != SLOT_NONE;
     }
+    if (now.whole)
+        now.slots = now.whole->slots;
     now.probes = 0;
     for (unsigned u = 0; u < now.uses; u++) {
         const struct use *use = &now.use[u];
@@ -335,6 +343,7 @@ static struct block *build(const struct options *options) {
     if (!block)
         abort();
     block->vaddr = now.vaddr;
+    block->whole = now.whole;
     block->insns = now.insns;
     memcpy(block->words, now.words, now.insns * sizeof block->words[0]);
     struct a64_cost cost = {0};
@@ -374,8 +383,8 @@ static struct block *build(const struct options *options) {
     return block;
 }
 
-struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, const struct options *options,
-                         bool *created) {
+static struct block *find(uint64_t vaddr, const uint32_t *words, unsigned insns, const struct block *whole,
+                          const struct options *options, bool *created) {
     enum { BUCKETS = 1 << 14 };
     static struct block *bucket[BUCKETS];
     uint64_t hash = vaddr * UINT64_C(0x9e3779b97f4a7c15) + insns;
@@ -384,15 +393,26 @@ struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, 
     struct block **head = &bucket[hash >> 32 & (BUCKETS - 1)];
     *created = false;
     for (struct block *block = *head; block; block = block->next)
-        if (block->vaddr == vaddr && block->insns == insns &&
+        if (block->vaddr == vaddr && block->insns == insns && block->whole == whole &&
             !memcmp(block->words, words, insns * sizeof words[0]))
             return block;
     now.vaddr = vaddr;
     now.words = words;
     now.insns = insns;
+    now.whole = whole;
     struct block *block = build(options);
     block->next = *head;
     *head = block;
     *created = true;
     return block;
+}
+
+struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, const struct options *options,
+                         bool *created) {
+    return find(vaddr, words, insns, NULL, options, created);
+}
+
+struct block *block_part(const struct block *whole, unsigned insns, const struct options *options) {
+    bool created;
+    return find(whole->vaddr, whole->words, insns, whole, options, &created);
 }

@@ -105,6 +105,7 @@ struct block {
     struct op *op;                 // by instruction; NULL in mode `fast`
     struct touch *touch;           // in program order
     struct derivation *derivation; // NULL unless derivations are verified
+    const struct block *whole;     // of a part: what it is the beginning of, else NULL
     struct block *next;            // of the same hash
     uint32_t words[];
 };
@@ -113,3 +114,7 @@ struct block {
 /// freed, since translated code keeps pointers to it.
 struct block *block_find(uint64_t vaddr, const uint32_t *words, unsigned insns, const struct options *options,
                          bool *created);
+
+/// The first instructions of `whole` as a block of their own, with the addresses that the whole one's anchors
+/// have recorded. Not reentrant, neither with block_find.
+struct block *block_part(const struct block *whole, unsigned insns, const struct options *options);

@@ -102,6 +102,38 @@ static void on_program_ends(qemu_plugin_id_t id, void *nothing) {
     user_end();
 }
 
+/// The current block is left behind the access of its instruction `last`.
+static void cut_block(struct core *core, unsigned last, uint64_t vaddr) {
+    const struct block *block = core->current;
+    for (const struct probe *probe = block->probe; probe < block->probe + block->probes; probe++)
+        if (probe->insn == last && probe->slot != SLOT_NONE)
+            core->slot[probe->slot] = vaddr;
+    core->first_address[last] = block->derivations ? vaddr : 0;
+    pthread_mutex_lock(&translation);
+    core->current = block_part(block, last + 1, &options);
+    pthread_mutex_unlock(&translation);
+}
+
+/// `lone`, a block of one instruction, accesses memory. QEMU 9 and later leave a block in the middle for an
+/// access to a device, execute that instruction again as a block of its own, of which they report nothing but
+/// the access, and go on behind it: the block that was current is still, and ends here.
+static void on_lone_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata) {
+    const struct block *lone = userdata;
+    struct core *core = &cores[vcpu];
+    const uint64_t last = (lone->vaddr - core->current->vaddr) / 4;
+    if (core->current != lone) {
+        if (last < core->current->insns)
+            cut_block(core, (unsigned)last, vaddr);
+        return;
+    }
+    if (lone->derivations)
+        on_any_access(vcpu, info, vaddr, NULL);
+    if (lone->probe->doorbell)
+        on_store(vcpu, info, vaddr, lone->probe);
+    else
+        on_access(vcpu, info, vaddr, (void *)(uintptr_t)lone->probe->slot);
+}
+
 static uint32_t word_of(const struct qemu_plugin_insn *insn) {
     uint32_t word = 0;
     const uintptr_t result = qemu_plugin_insn_data(insn, &word, sizeof word);
@@ -142,6 +174,11 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         return;
     }
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
+    if (insns == 1 && block->probes) {
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, 0), on_lone_access,
+                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, block);
+        return;
+    }
     for (struct probe *probe = block->probe; probe < block->probe + block->probes; probe++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, probe->insn);
         if (probe->doorbell)

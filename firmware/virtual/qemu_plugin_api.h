@@ -5,8 +5,8 @@
 //
 // Differences between versions that matter here:
 //   2 (QEMU 9.0)  a plug-in that declares version 1 is refused: `qemu_plugin_version` is set at load, see
-//   plugin.c 3 (QEMU 9.1)  insn_data() copies into a buffer; before, it returned a pointer and took one
-//   argument
+//                 plugin.c. Blocks are left at accesses to devices: see on_lone_access there
+//   3 (QEMU 9.1)  insn_data() copies into a buffer; before, it returned a pointer and took one argument
 #pragma once
 
 #include <stdbool.h>

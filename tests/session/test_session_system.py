@@ -21,6 +21,7 @@ from maxconsole.firmware.elf import read_elf
 from maxconsole.link.client import RefusedError
 from maxconsole.models.oracle import teacher_forced_logits
 from maxconsole.models.oracle_weights import FileWeights
+from maxconsole.schema import wire
 from maxconsole.session import session as session_module
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import GREEDY, Sampling
@@ -246,3 +247,16 @@ def test_without_timing_the_text_is_the_same_and_nothing_is_counted(prepared: Pr
     assert untimed.logprobs == timed.logprobs
     assert str(untimed.badge) == "UNTIMED"
     assert untimed.prefill_rate is None
+
+
+def test_figures_do_not_depend_on_how_close_together_commands_come(prepared: Prepared) -> None:
+    figures = []
+    for pause in (0.05, 0.0):
+        with Session.start(prepared) as session:
+            for _ in range(3):  # a status reads the counters
+                session.link.send(wire.Query(item=wire.QueryItem.STATUS))
+                time.sleep(pause)
+            generation = session.ask([1, 2, 3, 4, 5], GREEDY, 4)
+            assert list(generation)
+            figures.append((generation.answer.prefill_cycles, generation.answer.kernels))
+    assert figures[0] == figures[1]

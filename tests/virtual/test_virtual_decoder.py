@@ -47,7 +47,8 @@ CLASSES = {
 LATER = re.compile(
     r"(bc\.|bf|cpy|set[pmeg]|ldapur|stlur|ldg|stg|st2g|stzg|stz2g|irg|gmi|addg|subg|ldra|rmif|setf|fcmla|fcadd|fjcvt|"
     r"eor3|bcax|rax1|xar|sha512|sm3|sm4|usdot|sudot|[su]mmla|usmmla|[su](max|min)\tw|[su](max|min)\tx|pac|aut|udf|"
-    r"ld64b|st64b|fmlal|fmlsl|frint(32|64)|cfinv|axflag|xaflag|ctz|cnt\t[wx]|abs\t[wx]|wfet|wfit|tcommit|msr\ts0_)"
+    r"ld64b|st64b|fmlal|fmlsl|frint(32|64)|cfinv|axflag|xaflag|ctz|cnt\t[wx]|abs\t[wx]|wfet|wfit|tcommit|msr\ts0_|"
+    r"m?(add|sub)pt|fdot|fcvtn\tv\d+\.(8|16)b|luti|mrrs|msrr|rcw|(ldclr|ldset|swp)p|ldiapp|stilp)"
 )
 MEMORY = re.compile(r"(ld|st|prfu?m|cas|swp)")
 

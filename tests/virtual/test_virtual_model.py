@@ -53,6 +53,10 @@ def test_a_latch_counts_up_to_its_own_store_in_the_middle_of_a_block(measured: l
     assert measured[3].instructions == 5
 
 
+def test_a_device_access_in_the_middle_of_a_block_counts_nothing_twice(measured: list[Result]) -> None:
+    assert measured[30].instructions - measured[29].instructions == 6 * 100
+
+
 def test_independent_adds_run_at_the_issue_width(measured: list[Result]) -> None:
     # 5 integer operations on 3 pipes: 5/3 cycles an iteration
     assert measured[2].cycles - measured[1].cycles == pytest.approx(1000 * 5 / 3, rel=0.01)

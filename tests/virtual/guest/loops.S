@@ -31,6 +31,14 @@ loop latch_twice                // two latches with 3 adds between, x1: device p
         sub     x0, x7, x6
         ret
 
+loop device_reads               // 6 instructions an iteration, 2 of them read registers of a device at x1
+1:      ldr     w2, [x1, #4]
+        add     x3, x3, #1
+        ldr     w4, [x1, #8]
+        add     x5, x5, #1
+        again   1b
+        ret
+
 loop sdot_independent           // 16 SDOT (256 MAC) an iteration on 16 accumulators
 1:      .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
         sdot    v\n\().4s, v16.16b, v17.16b

@@ -6,6 +6,7 @@ struct result results[RESULTS];
 
 void count_adds(uint64_t n);
 uint64_t latch_twice(uint64_t unused, volatile void *page);
+void device_reads(uint64_t n, const volatile void *device);
 void sdot_independent(uint64_t n);
 void stream_loads(uint64_t n, const void *at);
 void stream_ld1(uint64_t n, const void *at);
@@ -15,8 +16,10 @@ void chase(uint64_t n, const void *at);
 void prefetched(uint64_t n, const void *at);
 void zero_lines(uint64_t n, void *at);
 
-#define FAR   ((uint8_t *)0x88000000) // never touched before
-#define CHAIN ((uint64_t *)0x8c000000)
+#define GIC_DISTRIBUTOR ((volatile uint32_t *)0x08000000)
+#define GIC_INTERFACE   ((volatile uint32_t *)0x08010000)
+#define FAR             ((uint8_t *)0x88000000) // never touched before
+#define CHAIN           ((uint64_t *)0x8c000000)
 enum { MEGABYTE = 1 << 20, CHAIN_LINES = 1 << 16 };
 
 /// A closed tour of lines in an order that no prefetcher guesses: a full-period linear congruence.
@@ -30,12 +33,10 @@ static void make_chain(void) {
 }
 
 static void enable_timer_interrupt(void) { // stays masked in the core: it only has to end WFI
-    volatile uint32_t *distributor = (volatile uint32_t *)0x08000000,
-                      *interface = (volatile uint32_t *)0x08010000;
-    distributor[0x100 / 4] = 1u << 27;
-    distributor[0] = 1;
-    interface[1] = 0xff;
-    interface[0] = 1;
+    GIC_DISTRIBUTOR[0x100 / 4] = 1u << 27;
+    GIC_DISTRIBUTOR[0] = 1;
+    GIC_INTERFACE[1] = 0xff;
+    GIC_INTERFACE[0] = 1;
 }
 
 static void wait_idle(uint32_t ticks) { // as firmware does: until a timer's interrupt is pending
@@ -81,5 +82,7 @@ int main(void) {
     }
     for (int i = 0; i < 100; i++)
         MEASURE(28, stream_loads(64, FAR));
+    MEASURE(29, device_reads(100, GIC_DISTRIBUTOR));
+    MEASURE(30, device_reads(200, GIC_DISTRIBUTOR));
     return 0;
 }
