@@ -20,6 +20,8 @@ _start:
         ands    x19, x10, #0xff
         b.ne    stop
 
+        mrs     x9, CurrentEL
+        ubfx    x21, x9, #3, #1         // 1 at EL2
         bl      become_el1
         msr     spsel, #0
         adrp    x9, __stack_top
@@ -53,6 +55,8 @@ _start:
         stp     xzr, xzr, [x0], #16
         b       2b
 3:
+        adrp    x9, entered_at_el2
+        strb    w21, [x9, :lo12:entered_at_el2]
         mov     x29, xzr                // the end of every backtrace
         mov     x30, xzr
         bl      early_map               // returns the root table
@@ -172,3 +176,9 @@ func mmu_enable
         isb
         ret
 endfunc mmu_enable
+
+        .section .bss.entered_at_el2, "aw", %nobits
+        .global entered_at_el2
+entered_at_el2:
+        .skip   1
+        .size   entered_at_el2, 1

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernels/share.h"
+#include "arch/share.h"
 
 /// What core_start returns when PSCI has started a core that then did not say so.
 #define CORE_SILENT 1

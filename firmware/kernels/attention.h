@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/share.h"
+#include "arch/share.h"
 #include "memory/kv_ring.h"
 
 #define PROBABILITY_MAX 16383.0f

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/share.h"
+#include "arch/share.h"
 #include "memory/kv_ring.h"
 
 /// Keys and values of `rows` consecutive tokens, the first at absolute `position`; their slots are open.

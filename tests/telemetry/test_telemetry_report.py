@@ -52,9 +52,16 @@ def test_what_no_kernel_accounts_for_is_a_row_of_its_own() -> None:
 
 def test_shares_of_several_cores_add_up_to_one() -> None:
     found = rows(
-        total(wire.Kernel.STEP, 100), total(wire.Kernel.LINEAR_UP, 90), total(wire.Kernel.LINEAR_UP, 90, core=1)
+        total(wire.Kernel.STEP, 100),
+        total(wire.Kernel.LINEAR_UP, 90),
+        total(wire.Kernel.LINEAR_UP, 60, core=1),
+        total(wire.Kernel.WAIT, 40, core=1),
     )
-    assert [(row.kernel, row.cycles, row.share) for row in found] == [("linear_up", 180, 1.0)]
+    assert [(row.kernel, row.core_cycles, row.share) for row in found] == [
+        ("linear_up", (90, 60), 0.75),
+        ("wait", (0, 40), 0.2),
+        (UNCOVERED, (10, 0), 0.05),
+    ]
 
 
 def test_what_the_board_does_not_count_is_not_invented() -> None:

@@ -58,6 +58,11 @@ class KernelTable:
         count, cycles, instructions, work, *counters = (int(value) for value in cell)
         return KernelSums(count, cycles, instructions, work, tuple(counters))
 
+    def core_cycles(self, phase: int) -> list[list[int]]:
+        """[kernel][core]: the cycles of one phase."""
+        cycles: list[list[int]] = self.values[phase, :, :, 1].T.tolist()
+        return cycles
+
     def cells(self) -> Sequence[tuple[int, int, int]]:
         """(phase, core, kernel) of everything that ran at all."""
         return [(int(p), int(c), int(k)) for p, c, k in np.argwhere(self.values[..., 0])]

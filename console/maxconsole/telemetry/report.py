@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,7 +43,8 @@ class KernelRow:
     kernel: str
     count: int
     cycles: int
-    share: float  # of the cycles of the phase, 0..1
+    core_cycles: tuple[int, ...]  # of each core, up to the last one that ran anything
+    share: float  # of the cycles of the phase on all cores, 0..1
     instructions: int
     work: int
     ipc: float | None
@@ -57,23 +58,36 @@ def kernel_rows(table: KernelTable, counter_events: Sequence[int]) -> tuple[Kern
     """The kernels that ran, by phase and then by cycles, the most first.
 
     `counter_events` are the PMU event numbers behind the counters, as HELLO gives them. The steps that enclose the
-    kernels are not rows; what of their cycles no kernel accounts for is the row UNCOVERED.
+    kernels are not rows; they are core 0's, and what of their cycles none of its kernels accounts for is the row
+    UNCOVERED.
     """
     slots = {event: slot for slot, event in reversed(list(enumerate(counter_events))) if event}
+    cores = 1 + max((core for _, core, _ in table.cells()), default=0)
+    kernels = [kernel for kernel in wire.Kernel if kernel != wire.Kernel.STEP]
     rows: list[KernelRow] = []
     for phase in wire.Phase:
-        step = table.sums(phase, wire.Kernel.STEP)
-        sums = {kernel: table.sums(phase, kernel) for kernel in wire.Kernel if kernel != wire.Kernel.STEP}
-        covered = sum(one.cycles for one in sums.values())
-        total = max(step.cycles, covered)
-        found = [_row(phase, kernel, one, total, slots) for kernel, one in sums.items() if one.count]
+        cycles = [tuple(of_cores[:cores]) for of_cores in table.core_cycles(phase)]
+        rest = cycles[wire.Kernel.STEP][0] - sum(cycles[kernel][0] for kernel in kernels)
+        total = sum(sum(cycles[kernel]) for kernel in kernels) + max(0, rest)
+        found = [
+            _row(phase, kernel, one, cycles[kernel], total, slots)
+            for kernel in kernels
+            if (one := table.sums(phase, kernel)).count
+        ]
         rows += sorted(found, key=lambda row: -row.cycles)
-        if step.cycles > covered:
-            rows.append(_uncovered(phase, step, sums.values(), total))
+        if rest > 0:
+            rows.append(_uncovered(table, phase, rest, total, cores))
     return tuple(rows)
 
 
-def _row(phase: wire.Phase, kernel: wire.Kernel, sums: KernelSums, total: int, slots: dict[int, int]) -> KernelRow:
+def _row(
+    phase: wire.Phase,
+    kernel: wire.Kernel,
+    sums: KernelSums,
+    core_cycles: tuple[int, ...],
+    total: int,
+    slots: dict[int, int],
+) -> KernelRow:
     def counted(event: int) -> int | None:
         slot = slots.get(event)
         return None if slot is None else sums.counters[slot]
@@ -83,6 +97,7 @@ def _row(phase: wire.Phase, kernel: wire.Kernel, sums: KernelSums, total: int, s
         kernel=kernel.name.lower(),
         count=sums.count,
         cycles=sums.cycles,
+        core_cycles=core_cycles,
         share=ratio(sums.cycles, total) or 0.0,
         instructions=sums.instructions,
         work=sums.work,
@@ -94,14 +109,16 @@ def _row(phase: wire.Phase, kernel: wire.Kernel, sums: KernelSums, total: int, s
     )
 
 
-def _uncovered(phase: wire.Phase, step: KernelSums, sums: Collection[KernelSums], total: int) -> KernelRow:
-    cycles = total - sum(one.cycles for one in sums)
-    instructions = max(0, step.instructions - sum(one.instructions for one in sums))
+def _uncovered(table: KernelTable, phase: wire.Phase, cycles: int, total: int, cores: int) -> KernelRow:
+    step = table.sums(phase, wire.Kernel.STEP)
+    covered = (table.sums(phase, kernel, 0).instructions for kernel in wire.Kernel if kernel != wire.Kernel.STEP)
+    instructions = max(0, step.instructions - sum(covered))
     return KernelRow(
         phase=phase.name.lower(),
         kernel=UNCOVERED,
         count=step.count,
         cycles=cycles,
+        core_cycles=(cycles, *(0,) * (cores - 1)),
         share=cycles / total,
         instructions=instructions,
         work=0,
