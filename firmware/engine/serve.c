@@ -10,6 +10,7 @@
 #include "engine/prompt.h"
 #include "engine/report.h"
 #include "hal/idle.h"
+#include "hal/pmu.h"
 #include "link/channel.h"
 #include "link/crc32.h"
 #include "link/frame.h"
@@ -171,7 +172,10 @@ static void handle(const struct frame *frame) {
 void serve(void) {
     struct frame frame;
     for (unsigned polls = 0;; polls++) {
-        while (frame_receive(&frame)) {
+        for (;;) {
+            pmu_pause();
+            if (!frame_receive(&frame))
+                break;
             handle(&frame);
             polls = 0;
         }

@@ -34,6 +34,10 @@ uint64_t pmu_cycles(void);
 /// Events behind pmu_sample.counters, as PMU event numbers.
 void pmu_events(uint16_t events[COUNTERS]);
 
+/// From here to the next reading of the counters nothing is modeled: what the board does between requests
+/// depends on when they come. Only the virtual board's model knows of it.
+void pmu_pause(void);
+
 /// Counts L1D accesses and refills that fall into `base`..`base + bytes` apart, from now on. Only the virtual
 /// board can; elsewhere both counts stay 0.
 void pmu_watch(const void *base, size_t bytes);

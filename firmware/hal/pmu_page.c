@@ -55,6 +55,10 @@ void pmu_events(uint16_t events[COUNTERS]) {
         events[i] = present ? page->counter_events[i] : selected[i];
 }
 
+void pmu_pause(void) {
+    page->pause = core_number();
+}
+
 void pmu_watch(const void *base, size_t bytes) {
     page->watch_base = (uintptr_t)base;
     page->watch_bytes = bytes; // takes effect here

@@ -89,6 +89,8 @@ void pmu_events(uint16_t events[COUNTERS]) {
         events[i] = selected[i];
 }
 
+void pmu_pause(void) {}
+
 void pmu_watch(const void *base, size_t bytes) {
     (void)base, (void)bytes;
 }

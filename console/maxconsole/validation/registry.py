@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from maxconsole.validation import llama_decode, llama_repacked, memory, repeat
 from maxconsole.validation.check import Check
 
-CHECKS: tuple[Check, ...] = ()
+CHECKS: tuple[Check, ...] = (llama_decode.CHECK, llama_repacked.F3, llama_repacked.F4, repeat.CHECK, memory.CHECK)
