@@ -81,5 +81,6 @@ int main(void) {
     }
     for (int i = 0; i < 100; i++)
         MEASURE(28, stream_loads(64, FAR));
+    MEASURE(29, (PAGE->pause = 0, stream_loads(64, FAR)));
     return 0;
 }
