@@ -33,7 +33,6 @@ class ModelReport:
     unresolved_prefetch_sites: int
     addresses_verified: int
     addresses_mismatched: int
-    
     log_entries_dropped: int  # traffic below L2 that was not delayed by the other cores
     unknown_events: tuple[int, ...] = ()
     undecoded: tuple[str, ...] = ()  # "0x........ at 0x...": opcode and address, the first ones
@@ -137,7 +136,6 @@ def read_report(path: Path) -> ModelReport:
             unresolved_prefetch_sites=numbers["unresolved_prefetch_sites"],
             addresses_verified=numbers["addresses_verified"],
             addresses_mismatched=numbers["addresses_mismatched"],
-            
             log_entries_dropped=numbers["log_entries_dropped"],
             unknown_events=tuple(unknown),
             undecoded=tuple(undecoded),
