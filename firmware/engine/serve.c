@@ -189,14 +189,13 @@ static void handle(const struct frame *frame) {
 void serve(void) {
     struct frame frame;
     for (unsigned polls = 0;; polls++) {
-        bool received = frame_receive(&frame);
-        if (received) {
+        for (;;) {
+            pmu_pause();
+            if (!frame_receive(&frame))
+                break;
             handle(&frame);
             polls = 0;
         }
-        // Also between commands that come close together, then for no time: what the virtual board models
-        // from here to the next reading of its counters would depend on the host's pace, and idling makes it
-        // stop.
-        idle(received ? 0 : polls < POLLS_BEFORE_IDLE ? POLL_MICROSECONDS : POLL_IDLE_MICROSECONDS);
+        idle(polls < POLLS_BEFORE_IDLE ? POLL_MICROSECONDS : POLL_IDLE_MICROSECONDS);
     }
 }

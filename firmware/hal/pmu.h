@@ -53,6 +53,10 @@ void pmu_depart(void);
 /// afterwards (0 elsewhere). In cycles.
 void pmu_arrival(uint64_t *cycles, uint64_t *delay);
 
+/// From here to the next reading of the counters nothing is modeled: what the board does between requests
+/// depends on when they come. Only the virtual board's model knows of it.
+void pmu_pause(void);
+
 /// Counts L1D accesses and refills that fall into `base`..`base + bytes` apart, from now on. Only the virtual
 /// board can; elsewhere both counts stay 0.
 void pmu_watch(const void *base, size_t bytes);

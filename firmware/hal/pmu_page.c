@@ -60,6 +60,10 @@ void pmu_select(const uint16_t events[COUNTERS]) {
         page->counter_events[i] = selected[i] = events[i];
 }
 
+void pmu_pause(void) {
+    page->pause = core_number();
+}
+
 void pmu_watch(const void *base, size_t bytes) {
     page->watch_base = (uintptr_t)base;
     page->watch_bytes = bytes; // takes effect here

@@ -119,6 +119,8 @@ void pmu_arrival(uint64_t *cycles, uint64_t *delay) {
     *delay = 0;
 }
 
+void pmu_pause(void) {}
+
 void pmu_watch(const void *base, size_t bytes) {
     (void)base, (void)bytes;
 }

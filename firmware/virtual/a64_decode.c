@@ -19,21 +19,21 @@ static struct row table[] = {
 #define ROWS (sizeof table / sizeof table[0])
 
 const struct a64_cost a64_class_cost[A64_CLASSES] = {
-#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, latency, family, forward)                                \
+#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, k, latency, family, forward)                             \
     {mops, v, v0, v1, l, d, i, m, b},
 #include "a64_classes.h"
 #undef CLASS
 };
 
 const struct a64_timing a64_class_timing[A64_CLASSES] = {
-#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, latency, family, forward)                                \
-    {latency, FAMILY_##family, forward},
+#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, k, latency, family, forward)                             \
+    {latency, FAMILY_##family, forward, k},
 #include "a64_classes.h"
 #undef CLASS
 };
 
 const char *const a64_class_name[A64_CLASSES] = {
-#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, latency, family, forward) #name,
+#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, k, latency, family, forward) #name,
 #include "a64_classes.h"
 #undef CLASS
 };

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum a64_class {
-#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, latency, family, forward) A64_##name,
+#define CLASS(name, mops, v, v0, v1, l, d, i, m, b, k, latency, family, forward) A64_##name,
 #include "a64_classes.h"
 #undef CLASS
     A64_CLASSES
@@ -34,7 +34,7 @@ enum a64_family {
 
 /// How long a class takes: the last columns of a64_classes.h.
 struct a64_timing {
-    uint8_t latency, family, forward;
+    uint8_t latency, family, forward, keeps;
 };
 
 /// Register numbers as used below: 0 to 30 are X0 to X30, 31 is SP, 32 to 63 are V0 to V31. XZR never

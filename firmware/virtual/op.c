@@ -10,13 +10,13 @@ struct use {
 
 /// The micro-ops of `cost`, by unit. Store data need none of their own: whatever takes them (SOG 4.4) keeps
 /// up with the load/store pipes.
-static unsigned uses_of(const struct a64_cost *cost, struct use *use) {
+static unsigned uses_of(const struct a64_cost *cost, uint8_t keeps, struct use *use) {
     const struct use all[] = {
         {UNIT_L, 1, (uint8_t)cost->l},
-        {UNIT_B, (uint8_t)cost->b, cost->b > 0},
-        {UNIT_M, (uint8_t)cost->m, cost->m > 0},
-        {UNIT_V0, (uint8_t)cost->v0, cost->v0 > 0},
-        {UNIT_V1, (uint8_t)cost->v1, cost->v1 > 0},
+        {UNIT_B, keeps, (uint8_t)(cost->b / keeps)},
+        {UNIT_M, keeps, (uint8_t)(cost->m / keeps)},
+        {UNIT_V0, keeps, (uint8_t)(cost->v0 / keeps)},
+        {UNIT_V1, keeps, (uint8_t)(cost->v1 / keeps)},
         {UNIT_V, 1, (uint8_t)cost->v},
         {UNIT_I, 1, (uint8_t)cost->i},
     };
@@ -27,12 +27,19 @@ static unsigned uses_of(const struct a64_cost *cost, struct use *use) {
     return count;
 }
 
+/// Cycles from the first to the last start of such micro-ops where nothing else is in their way.
+static unsigned spread(const struct use *use) {
+    static const uint8_t pipes[UNITS] = {
+        [UNIT_B] = 1, [UNIT_I] = 3, [UNIT_M] = 1, [UNIT_V] = 2, [UNIT_V0] = 1, [UNIT_V1] = 1, [UNIT_L] = 2};
+    return use->times ? (use->times - 1u) * use->busy / pipes[use->unit] : 0;
+}
+
 static uint32_t caps_of(const struct use *use, unsigned count) {
     static const uint8_t byte[UNITS] = {[UNIT_B] = 1, [UNIT_M] = 2, [UNIT_V0] = 3, [UNIT_V1] = 4};
     uint32_t caps = 0;
     for (unsigned u = 0; u < count; u++)
         if (byte[use[u].unit])
-            caps += 1u << (byte[use[u].unit] - 1) * 8;
+            caps += (uint32_t)(use[u].times < 2 ? use[u].times : 2) << (byte[use[u].unit] - 1) * 8;
     return caps;
 }
 
@@ -70,13 +77,13 @@ struct op op_make(const struct a64_insn *insn) {
     if (insn->access.writeback) // its integer micro-op is the pipeline's business: see `base`
         cost.i--;
     struct use use[UNITS] = {0};
-    const unsigned uses = uses_of(&cost, use);
+    const unsigned uses = uses_of(&cost, timing->keeps, use);
     if (uses > 2)
         abort(); // a class of a64_classes.h with more kinds of micro-ops than struct op has room for
     struct op op = {
         .accumulator = operands->accumulator,
         .base = insn->access.writeback ? insn->access.base : OP_NO_REGISTER,
-        .latency = timing->latency,
+        .latency = (uint8_t)(timing->latency - spread(use)), // the last micro-op's
         .forwarding =
             timing->family ? (uint16_t)(timing->family << 8 | (timing->latency - timing->forward)) : 0,
         .mops = (uint8_t)cost.mops,

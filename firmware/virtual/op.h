@@ -31,7 +31,7 @@ struct op {
     uint8_t target[4];
     uint8_t accumulator; // needed late, where the instruction that makes it is of the same family
     uint8_t base;        // written back a cycle after issue
-    uint8_t latency;
+    uint8_t latency;     // from the start of the last micro-op
     uint16_t forwarding; // enum a64_family << 8 | how much earlier an accumulator of the same family has the
                          // result
     uint8_t mops;

@@ -37,6 +37,7 @@ struct ring_row {
 struct queue {
     uint32_t starts[QUEUE] __attribute__((aligned(16)));
     uint32_t next; // entry to look at first
+    uint32_t last; // start of the micro-op that came last
     uint32_t full; // no entry is free before this cycle
 };
 
@@ -48,7 +49,7 @@ struct pipeline {
     uint64_t fetched;   // when the next instructions come out of fetch
     uint64_t window;    // the 32 bytes that were fetched last; 0 after a taken branch
     uint64_t resolved;  // when the last branch was executed
-    uint64_t committed; // when the last store left the store buffer
+    uint64_t committed; // 2 * cycle + beats of 8 bytes: when the last store left the store buffer
     uint64_t stores_done;         // when all stores are in the cache
     uint64_t row;                 // of the ring: the one of the dispatch cycle; those before are empty again
     uint64_t limit;               // a cycle beyond the ring's last one
@@ -59,7 +60,6 @@ struct pipeline {
     unsigned rob_next, load_next, store_next;
     bool late; // which of two latencies the next forwarded load has
     struct queue queue[PORTS];
-    unsigned turn; // 0 or 1: which of two pipes that are both free takes the next micro-op
     struct ring_row ring[RING_ROWS];
     struct pending_store recent[RECENT_STORES];
     struct predictor predictor;

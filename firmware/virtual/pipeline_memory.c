@@ -52,7 +52,8 @@ static inline uint64_t loaded(struct core *core, struct pipeline *p, const struc
 static void commit(struct core *core, struct pipeline *p, const struct touch *touch, uint64_t cycle,
                    uint64_t ready) {
     const uint64_t address = address_of(core, touch);
-    uint64_t leaves = p->committed = latest(cycle, p->committed) + (touch->access.bytes > 16 ? 2 : 1);
+    p->committed = latest(cycle * 2, p->committed) + (touch->access.bytes + 7) / 8; // two beats a cycle
+    uint64_t leaves = (p->committed + 1) / 2;
     if (address) {
         const uint64_t now = leaves * TICKS_PER_CYCLE;
         watch(core, touch, address);

@@ -51,7 +51,7 @@ static void on_user_block(unsigned int vcpu, void *place) {
 
 static void on_user_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot) {
     (void)info;
-    uint64_t *recorded = &user_core[vcpu % USER_VCPUS]->slot[(uintptr_t)slot];
+    uint64_t *recorded = &user_core_of(vcpu)->slot[(uintptr_t)slot];
     if (!*recorded)
         *recorded = vaddr;
 }

@@ -51,7 +51,7 @@ uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64
     uint32_t room = UINT32_MAX;
     for (unsigned each = port; each < port + count; each++) {
         uint32_t *free = free_entry(p, each);
-        const uint64_t cycle = free ? free_for(p, each, ready, cycles) : UINT64_MAX;
+        const uint64_t cycle = free ? free_from(p, each, ready) : UINT64_MAX;
         if (cycle < at) {
             at = cycle;
             chosen = each;
@@ -64,12 +64,11 @@ uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64
     if (!entry) {
         const uint64_t cycle = (p->slot >> 2) + room;
         stall_until(p, cycle, stalled);
-        at = free_for(p, chosen, ready > cycle ? ready : cycle + 1, cycles);
+        at = free_from(p, chosen, ready > cycle ? ready : cycle + 1);
         entry = free_entry(p, chosen);
     }
     enter(p, chosen, entry, at);
-    for (unsigned n = 1; n < cycles; n++)
-        take(p, chosen, at + n);
+    keep(p, chosen, at, cycles);
     return at;
 }
 

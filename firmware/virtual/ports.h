@@ -31,19 +31,17 @@ static inline uint64_t free_from(struct pipeline *p, unsigned port, uint64_t cyc
     }
 }
 
-/// The same for several cycles in a row.
-static inline uint64_t free_for(struct pipeline *p, unsigned port, uint64_t cycle, unsigned cycles) {
-    cycle = free_from(p, port, cycle);
-    for (unsigned more = 1; more < cycles; more++)
-        if (free_from(p, port, cycle + more) != cycle + more) {
-            cycle = free_from(p, port, cycle + more);
-            more = 0;
-        }
-    return cycle;
-}
-
 static inline void take(struct pipeline *p, unsigned port, uint64_t cycle) {
     row_of(p, cycle)->busy[port] |= UINT64_C(1) << (cycle & 63);
+}
+
+/// The pipe is kept for `cycles` from `cycle` on. Where an older micro-op starts in between, it had to wait
+/// in truth; here, the time is taken behind it.
+static inline void keep(struct pipeline *p, unsigned port, uint64_t cycle, unsigned cycles) {
+    for (unsigned n = 1; n < cycles; n++) {
+        cycle = free_from(p, port, cycle + 1);
+        take(p, port, cycle);
+    }
 }
 
 /// The slow path of free_entry: the oldest entry is not free.
@@ -62,7 +60,7 @@ static inline uint32_t *free_entry(struct pipeline *p, unsigned port) {
 /// A micro-op that starts at `cycle` goes into `entry` of the port's queue, and gets the pipe.
 static inline void enter(struct pipeline *p, unsigned port, uint32_t *entry, uint64_t cycle) {
     struct queue *queue = &p->queue[port];
-    *entry = (uint32_t)cycle;
+    *entry = queue->last = (uint32_t)cycle;
     const unsigned next =
         queue->next + (entry == &queue->starts[queue->next]); // else the oldest stays the next
     queue->next = next == entries_of(port) ? 0 : next;
@@ -87,10 +85,9 @@ static inline uint64_t start_at(struct pipeline *p, unsigned port, uint64_t read
     uint32_t *entry = free_entry(p, port);
     if (__builtin_expect(!entry, 0))
         return start_crowded(p, port, 1, ready, cycles, stalled);
-    const uint64_t at = free_for(p, port, ready, cycles);
+    const uint64_t at = free_from(p, port, ready);
     enter(p, port, entry, at);
-    for (unsigned n = 1; n < cycles; n++)
-        take(p, port, at + n);
+    keep(p, port, at, cycles);
     return at;
 }
 
@@ -102,8 +99,9 @@ static inline uint64_t start_either(struct pipeline *p, unsigned port, uint64_t 
         const uint64_t free = ~(busy[0] & busy[1]) >> (at & 63);
         if (__builtin_expect(free != 0, 1)) {
             at += (uint64_t)__builtin_ctzll(free);
-            p->turn ^= 1; // where both are free
-            port += ((busy[0] >> (at & 63)) | (~(busy[1] >> (at & 63)) & p->turn)) & 1;
+            // Where both are free, the one with less to do.
+            const bool busier = (int32_t)(p->queue[port].last - p->queue[port + 1].last) > 0;
+            port += ((busy[0] >> (at & 63)) | (~(busy[1] >> (at & 63)) & busier)) & 1;
             break;
         }
         at = (at | 63) + 1;

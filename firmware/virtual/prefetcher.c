@@ -31,7 +31,8 @@ static bool follow_sequence(struct core *core, uint64_t now, uint32_t line) {
         if (s->confidence < CONFIDENT && ++s->confidence < CONFIDENT)
             return true;
         run_ahead(core, now, &s->near, line + 1, line + SEQUENCE_NEAR, true);
-        run_ahead(core, now, &s->far, line + SEQUENCE_NEAR + 1, line + SEQUENCE_FAR, false);
+        if (core->l2.ready) // in mode `fast` lines are there at once: one step will do
+            run_ahead(core, now, &s->far, line + SEQUENCE_NEAR + 1, line + SEQUENCE_FAR, false);
         return true;
     }
     return false;

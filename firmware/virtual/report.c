@@ -43,11 +43,12 @@ static void write_file(void) {
     if (file < 0)
         return;
     struct text text = {.length = 0};
-    uint64_t executed = 0, verified = 0, mismatched = 0;
+    uint64_t executed = 0, verified = 0, mismatched = 0, dropped = 0;
     for (unsigned c = 0; c < MODEL_CORES; c++) {
         executed += cores[c].counts.undecoded;
         verified += cores[c].verified;
         mismatched += cores[c].mismatched;
+        dropped += cores[c].log.dropped;
     }
     add(&text, "model_version %d\nqemu_api %d\nblocks %u\n", MODEL_VERSION, api, blocks);
     add(&text, "undecoded_sites %u\nundecoded_executed %llu\n", undecoded_sites,
@@ -55,7 +56,8 @@ static void write_file(void) {
     add(&text, "unresolved_prefetch_sites %u\n", unresolved_sites);
     add(&text, "addresses_verified %llu\naddresses_mismatched %llu\n", (unsigned long long)verified,
         (unsigned long long)mismatched);
-    add(&text, "early_departures %u\n", sync_violations());
+    add(&text, "early_departures %u\nlog_entries_dropped %llu\n", sync_violations(),
+        (unsigned long long)dropped);
     for (unsigned i = 0; i < unknown_events; i++)
         add(&text, "unknown_event 0x%02x\n", unknown_event[i]);
     for (unsigned i = 0; i < listed; i++)

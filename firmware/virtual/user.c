@@ -14,7 +14,7 @@ enum {
     NESTED = 32,        // marked functions inside each other
     LISTED = 64,        // calls of a region whose cycles are kept one by one
     YIELD_EVERY = 64,   // blocks of a waiting thread
-    PROGRESS = 1 << 22, // blocks between two lines of progress
+    PROGRESS = 1 << 18, // blocks between two lines of progress
 };
 
 /// A marked function that a thread is in.
@@ -44,18 +44,20 @@ struct thread {
 };
 
 static const struct options *options;
-static struct core unmodeled; // of threads beyond the number of cores: its contents mean nothing
+static const struct block nothing; // what a thread executed before its first block
+static struct core unmodeled;      // of threads beyond the number of cores: its contents mean nothing
 static struct thread *thread[USER_VCPUS];
 static struct thread *running[MODEL_CORES];
 static unsigned threads, threads_unmodeled;
+static bool ended;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct core *host_core; // of the thread that this host thread runs: it creates new ones
 
-struct core *user_core[USER_VCPUS];
+struct core *user_core[USER_VCPUS + 1];
 
 const char *user_open(const struct options *given) {
     options = given;
-    for (unsigned vcpu = 0; vcpu < USER_VCPUS; vcpu++)
+    for (unsigned vcpu = 0; vcpu <= USER_VCPUS; vcpu++)
         user_core[vcpu] = &unmodeled;
     bool meet = false;
     for (unsigned m = 0; m < options->marks; m++)
@@ -75,6 +77,13 @@ static void add_since(struct tally *sum, const struct thread *t, const struct ta
     _Static_assert(sizeof *sum % sizeof(uint64_t) == 0, "a tally is nothing but 64-bit numbers");
     for (size_t i = 0; i < sizeof *sum / sizeof(uint64_t); i++)
         ((uint64_t *)sum)[i] += to[i] - from[i];
+}
+
+/// `block` begins, the first one to be modeled (again): what others recorded before is not this one's.
+static void restart(struct core *core, const struct block *block) {
+    core->current = block;
+    memset(core->slot + 1, 0, sizeof core->slot - sizeof core->slot[0]);
+    core->paused = false;
 }
 
 void user_thread_begins(unsigned vcpu) {
@@ -97,14 +106,14 @@ void user_thread_begins(unsigned vcpu) {
     t->last = &nowhere;
     if (host_core && t->core->ticks < host_core->ticks)
         t->core->ticks = host_core->ticks; // not before it was created
-    t->core->paused = false;
+    restart(t->core, &nothing);
     t->since = now(t);
     running[c] = thread[vcpu] = t;
     user_core[vcpu] = t->core;
     pthread_mutex_unlock(&lock);
 }
 
-/// Writes what the thread did, and forgets it. Called with the lock held.
+/// Writes what the thread did, and takes it off its core. Called with the lock held.
 static void retire(struct thread *t) {
     struct tally total = {.calls = 1};
     add_since(&total, t, &t->since);
@@ -114,21 +123,23 @@ static void retire(struct thread *t) {
             results_region(t->vcpu, options->mark[m].address, &t->region[m].sum, t->region[m].cycles, LISTED);
     running[t->core - cores] = thread[t->vcpu] = NULL;
     user_core[t->vcpu] = &unmodeled;
-    free(t);
 }
 
 void user_thread_ends(unsigned vcpu) {
     pthread_mutex_lock(&lock);
-    if (vcpu < USER_VCPUS && thread[vcpu])
-        retire(thread[vcpu]);
+    struct thread *t = vcpu < USER_VCPUS ? thread[vcpu] : NULL;
+    if (t)
+        retire(t);
     pthread_mutex_unlock(&lock);
+    free(t);
 }
 
 void user_end(void) {
     pthread_mutex_lock(&lock);
     for (unsigned c = 0; c < MODEL_CORES; c++)
         if (running[c])
-            retire(running[c]);
+            retire(running[c]); // not freed: it may be running still
+    ended = true;
     results_end(threads, threads_unmodeled);
     pthread_mutex_unlock(&lock);
 }
@@ -222,22 +233,34 @@ static void follow(struct thread *t, const struct place *place) {
     }
 }
 
+static void progress(void) {
+    if (pthread_mutex_trylock(&lock))
+        return; // somebody else is writing
+    if (!ended)
+        results_progress();
+    pthread_mutex_unlock(&lock);
+}
+
 void user_block(unsigned vcpu, const struct place *place) {
     struct thread *t = vcpu < USER_VCPUS ? thread[vcpu] : NULL;
     if (!t)
         return;
-    core_begin_block(t->core, place->block);
+    const bool paused = t->core->paused;
+    if (!paused)
+        core_begin_block(t->core, place->block);
     if (t->last->flow != FLOW_ON)
         follow(t, place);
     t->last = place;
     if (place->mark)
         enter(t, place->mark - 1u);
+    if (paused && !t->core->paused)
+        restart(t->core, place->block);
     t->blocks++;
-    if (__builtin_expect(t->core->paused, 0) && !(t->blocks % YIELD_EVERY))
+    if (__builtin_expect(t->core->paused, 0) && t->active &&
+        options->mark[t->activation[t->active - 1].mark].kind == MARK_BARRIER && !(t->blocks % YIELD_EVERY))
         sched_yield(); // it spins: let those that it waits for run
-    if (place->flow == FLOW_CALLS) {
+    if (place->flow == FLOW_CALLS)
         host_core = t->core;
-        if (__builtin_expect(!(t->blocks % PROGRESS), 0))
-            results_progress();
-    }
+    if (__builtin_expect(!(t->blocks % PROGRESS), 0))
+        progress();
 }

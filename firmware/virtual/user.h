@@ -29,7 +29,11 @@ struct tally {
 
 /// What a callback's vCPU number stands for: the thread's core, or one that nobody looks at.
 enum { USER_VCPUS = 1024 };
-extern struct core *user_core[USER_VCPUS];
+extern struct core *user_core[USER_VCPUS + 1];
+
+static inline struct core *user_core_of(unsigned vcpu) {
+    return user_core[vcpu < USER_VCPUS ? vcpu : USER_VCPUS];
+}
 
 /// Opens the file of results. Returns NULL, or what went wrong.
 const char *user_open(const struct options *options);

@@ -32,6 +32,7 @@ static struct {
 struct replay {
     struct core *core;
     size_t next;
+    uint64_t time;  // of entry `next`; UINT64_MAX at the end
     uint64_t delay; // that others have caused up to here
     uint64_t end;   // of its last transfer over the bus
     struct {
@@ -163,14 +164,15 @@ static void own(const struct core *writer, unsigned mask, uint64_t line) {
     *owner_of(line) = line << 8 | (uint64_t)(writer - cores);
 }
 
-static uint64_t time_of(const struct replay *replay) {
-    return replay->core->log.entry[replay->next].when + replay->delay;
+static void set_time(struct replay *replay) {
+    const struct weave_log *log = &replay->core->log;
+    replay->time = replay->next < log->count ? log->entry[replay->next].when + replay->delay : UINT64_MAX;
 }
 
 static void replay_entry(struct replay *replay, unsigned mask) {
     struct core *core = replay->core;
     const struct weave_entry *entry = &core->log.entry[replay->next];
-    const uint64_t line = entry->line, asked = time_of(replay);
+    const uint64_t line = entry->line, asked = replay->time;
     uint64_t begin = asked, done = asked;
     replay->next++;
     switch ((enum weave_kind)entry->kind) {
@@ -206,14 +208,19 @@ static void replay_entry(struct replay *replay, unsigned mask) {
     replay->delay += begin - asked;
     if (entry->waits && done > begin + entry->latency)
         replay->delay += done - begin - entry->latency;
+    set_time(replay);
 }
 
 /// The replay whose next entry comes first in modeled time; NULL at the end.
 static struct replay *first_of(struct replay *replays, unsigned count) {
     struct replay *first = NULL;
-    for (struct replay *replay = replays; replay < replays + count; replay++)
-        if (replay->next < replay->core->log.count && (!first || time_of(replay) < time_of(first)))
+    uint64_t time = UINT64_MAX;
+    for (struct replay *replay = replays; replay < replays + count; replay++) {
+        if (replay->time < time) {
             first = replay;
+            time = replay->time;
+        }
+    }
     return first;
 }
 
@@ -225,7 +232,8 @@ void hierarchy_weave(unsigned mask) {
             continue;
         replays[count] = (struct replay){.core = core_of(n)};
         replays[count].reads.count = core_of(n)->l2_misses.count;
-        replays[count++].overwrites.count = core_of(n)->l2_overwrites.count;
+        replays[count].overwrites.count = core_of(n)->l2_overwrites.count;
+        set_time(&replays[count++]);
     }
     for (struct replay *replay; (replay = first_of(replays, count));)
         replay_entry(replay, mask);

@@ -6,6 +6,12 @@
 
 #include "virtual/a64_decode.h"
 
+static void print_registers(const uint8_t *list, size_t places) {
+    for (size_t i = 0; i < places; i++)
+        if (list[i] != A64_NO_REGISTER)
+            printf(" %d", list[i]);
+}
+
 int main(int argc, char **argv) {
     (void)argv;
     uint32_t word;
@@ -17,9 +23,16 @@ int main(int argc, char **argv) {
         if (argc > 1)
             continue;
         const struct a64_access *a = &insn.access;
-        printf("%s %d %d %d %d %d %d %d %d %d %llx %d %d %lld\n", a64_class_name[insn.class], a->kind,
-               a->base, a->literal, a->indexed, a->bytes, a->offset, a->writeback, a->moved_known, a->moved,
+        printf("%s %d %d %d %d %d %d %d %d %d %llx %d %d %lld", a64_class_name[insn.class], a->kind, a->base,
+               a->literal, a->indexed, a->bytes, a->offset, a->writeback, a->moved_known, a->moved,
                (unsigned long long)insn.writes, insn.sum_to, insn.sum_of, (long long)insn.addend);
+        printf(" read");
+        print_registers(insn.operands.source, sizeof insn.operands.source);
+        print_registers(insn.operands.data, sizeof insn.operands.data);
+        print_registers(&insn.operands.accumulator, 1);
+        printf(" written");
+        print_registers(insn.operands.target, sizeof insn.operands.target);
+        printf("\n");
     }
     if (argc > 1)
         printf("%llu\n", (unsigned long long)(a64_port_bound(&sum) * 100 / TICKS_PER_CYCLE));

@@ -19,28 +19,39 @@ SP = 31
 #: By mnemonic: classes that are right for it. Mnemonics that share a row of the table are tried through one of them.
 CLASSES = {
     "add": {"INT", "INT_M", "V"}, "adds": {"INT", "INT_M"}, "and": {"INT", "V"}, "movk": {"INT"}, "adrp": {"INT"},
-    "ubfx": {"INT"}, "extr": {"INT_M"}, "csel": {"INT"}, "ccmp": {"INT"}, "lsr": {"INT"}, "clz": {"INT", "V"},
-    "madd": {"MUL_W", "MUL_X"}, "smaddl": {"MUL_W"}, "umulh": {"MUL_HIGH"}, "udiv": {"DIVIDE"}, "crc32w": {"MUL_W"},
-    "b": {"BRANCH"}, "bl": {"BRANCH_LINK"}, "cbz": {"BRANCH"}, "tbnz": {"BRANCH"}, "br": {"BRANCH"}, "ret": {"BRANCH"},
-    "mrs": {"SYSTEM"}, "svc": {"SYSTEM"}, "hlt": {"SYSTEM"},
+    "ubfx": {"INT"}, "bfi": {"INT_M"}, "bfxil": {"INT_M"}, "extr": {"EXTRACT"}, "ror": {"INT"}, "csel": {"INT"},
+    "ccmp": {"INT"}, "lsr": {"INT"}, "clz": {"INT", "V"},
+    "madd": {"MUL_W", "MUL_X"}, "smaddl": {"MUL_W"}, "umulh": {"MUL_HIGH"}, "udiv": {"DIVIDE_W", "DIVIDE_X"},
+    "crc32w": {"MUL_W"}, "b": {"BRANCH"}, "bl": {"BRANCH_LINK"}, "cbz": {"BRANCH"}, "tbnz": {"BRANCH"},
+    "br": {"BRANCH"}, "ret": {"BRANCH"}, "mrs": {"SYSTEM"}, "svc": {"SYSTEM"}, "hlt": {"SYSTEM"},
     "sdot": {"V_DOT"}, "udot": {"V_DOT"}, "zip1": {"V"}, "uzp2": {"V"}, "trn1": {"V"}, "ext": {"V"}, "movi": {"V"},
-    "tbl": {"V", "V_TBL_LONG"}, "tbx": {"V", "V_TBL_LONG"}, "umin": {"V"}, "sabd": {"V"}, "uabdl": {"V"},
-    "cmtst": {"V"}, "bsl": {"V"}, "orr": {"INT", "V"}, "addp": {"V"}, "saba": {"V_SHIFT"},
-    "uabal": {"V_SHIFT"}, "sshl": {"V_SHIFT"},
-    "sqrshl": {"V_SHIFT"}, "ushr": {"V_SHIFT"}, "usra": {"V_SHIFT"}, "sshll": {"V_SHIFT"}, "sqshrn": {"V_SHIFT"},
-    "shl": {"V_SHIFT"}, "mul": {"MUL_W", "MUL_X", "V_MUL_D", "V_MUL_Q"}, "mla": {"V_MUL_D", "V_MUL_Q"},
-    "sqdmulh": {"V_MUL_D", "V_MUL_Q", "V_MUL_LONG"}, "sqrdmlah": {"V_MUL_D", "V_MUL_Q", "V_MUL_LONG"},
-    "smlal": {"V_MUL_LONG"}, "umull2": {"V_MUL_LONG"}, "sqdmlal": {"V_MUL_LONG"}, "pmull": {"V_MUL_LONG"},
-    "fmla": {"V_FP"}, "fmul": {"V_FP"}, "fadd": {"V_FP"}, "fmadd": {"V_FP"}, "fmaxnm": {"V_FP"}, "faddp": {"V_FP", "V"},
-    "fdiv": {"V_DIVIDE", "V_DIVIDE_Q"}, "fcmp": {"V_COMPARE_FLAGS"}, "fccmp": {"V_COMPARE_FLAGS"}, "fcsel": {"V"},
+    "tbl": {"V", "V_TBL_LONG"}, "tbx": {"V", "V_TBX_LONG"}, "umin": {"V"}, "sabd": {"V"}, "uabdl": {"V"},
+    "cmtst": {"V"}, "bsl": {"V"}, "orr": {"INT", "V"}, "addp": {"V"}, "saba": {"V_SHIFT_ADD"},
+    "uabal": {"V_SHIFT_ADD"}, "sshl": {"V_SHIFT"}, "sqshl": {"V_SHIFT_ROUND"}, "srshr": {"V_SHIFT_ROUND"},
+    "sqrshl": {"V_SHIFT_ROUND"}, "ushr": {"V_SHIFT"}, "usra": {"V_SHIFT_ADD"}, "srsra": {"V_SHIFT_ADD"},
+    "sshll": {"V_SHIFT"}, "shrn": {"V_SHIFT"}, "rshrn": {"V_SHIFT_ROUND"}, "sqshrn": {"V_SHIFT_ROUND"},
+    "sqxtn": {"V_SHIFT_ROUND"}, "sri": {"V_SHIFT"}, "sli": {"V_SHIFT"}, "shl": {"V_SHIFT"},
+    "mul": {"MUL_W", "MUL_X", "V_MUL_D", "V_MUL_Q"}, "mla": {"V_MLA_D", "V_MLA_Q"},
+    "sqdmulh": {"V_MUL_D", "V_MUL_Q", "V_MUL_LONG"}, "sqrdmlah": {"V_MLA_D", "V_MLA_Q", "V_MLA_LONG"},
+    "smlal": {"V_MLA_LONG"}, "umlsl2": {"V_MLA_LONG"}, "smull": {"V_MUL_LONG"}, "umull2": {"V_MUL_LONG"},
+    "sqdmlal": {"V_MLA_LONG"}, "sqdmull": {"V_MUL_LONG"}, "pmull": {"V_MUL_POLY"}, "sadalp": {"V_SHIFT_ADD"},
+    "fmla": {"V_FMLA"}, "fmul": {"V_FMUL"}, "fnmul": {"V_FMUL"}, "fadd": {"V"}, "fmadd": {"V_FMLA"}, "fmaxnm": {"V"},
+    "faddp": {"V"}, "fmaxv": {"V_REDUCE_FP", "V_REDUCE_FP_H"}, "uaddlv": {"V_REDUCE", "V_REDUCE_H", "V_REDUCE_B"},
+    "fdiv": {"V_DIVIDE", "V_DIVIDE_Q", "V_DIVIDE_DOUBLE"}, "fsqrt": {"V_DIVIDE", "V_DIVIDE_Q", "V_DIVIDE_DOUBLE"},
+    "fcmp": {"V_COMPARE_FLAGS"}, "fccmp": {"V_COMPARE_FLAGS"}, "fcsel": {"V"},
     "fcvtzs": {"FP_TO_GPR", "V_CONVERT_D", "V_CONVERT_Q", "V_CONVERT_H"},
     "scvtf": {"FP_FROM_GPR", "V_CONVERT_D", "V_CONVERT_Q", "V_CONVERT_H"},
-    "fcvtl": {"V_CONVERT_Q"}, "fcvtn": {"V_CONVERT_Q"}, "frintn": {"V_CONVERT_D", "V_CONVERT_Q", "V_CONVERT_H"},
-    "ldr": {"LOAD"}, "ldrsw": {"LOAD"}, "ldur": {"LOAD"}, "ldar": {"LOAD"}, "ldp": {"LOAD", "LOAD_PAIR"},
-    "str": {"STORE", "STORE_V"}, "stp": {"STORE", "STORE_PAIR", "STORE_V"}, "stlr": {"STORE"}, "prfm": {"PREFETCH"},
-    "ld1": {"LOAD_VECTORS", "LOAD_LANE"}, "ld1r": {"LOAD_LANE"}, "ld3": {"LOAD_LANE"}, "ld4": {"LOAD_LD4", "LOAD_LANE"},
-    "st1": {"STORE_V", "STORE_LANE"}, "st2": {"STORE_LANE"}, "st4": {"STORE_LANE"},
-    "ldxr": {"ATOMIC"}, "stlxr": {"ATOMIC"}, "cas": {"ATOMIC"}, "ldadd": {"ATOMIC"}, "swpal": {"ATOMIC"},
+    "fcvtl": {"V_CONVERT_D", "V_CONVERT_Q"}, "fcvtn": {"V_CONVERT_Q"},
+    "frintn": {"V_CONVERT_D", "V_CONVERT_Q", "V_CONVERT_H"},
+    "aese": {"V_AES"}, "sha1c": {"V_SHA"}, "umov": {"V_TO_GPR"}, "ins": {"V", "V_INSERT_GPR"},
+    "ldr": {"LOAD", "LOAD_V", "LOAD_V_INDEXED"}, "ldrsw": {"LOAD"}, "ldur": {"LOAD", "LOAD_V"}, "ldar": {"LOAD"},
+    "ldp": {"LOAD", "LOAD_PAIR", "LOAD_PAIR_V", "LOAD_PAIR_Q"}, "ldpsw": {"LOAD_PAIR_SIGNED"},
+    "str": {"STORE", "STORE_V", "STORE_Q"}, "stp": {"STORE", "STORE_PAIR", "STORE_V", "STORE_PAIR_Q"},
+    "stlr": {"STORE"}, "prfm": {"PREFETCH"},
+    "ld1": {"LOAD_VECTORS", "LOAD_VECTORS_LONG", "LOAD_LANE"}, "ld1r": {"LOAD_LANE"}, "ld2": {"LOAD_LANE"},
+    "ld3": {"LOAD_LANE_LONG"}, "ld4": {"LOAD_LD4", "LOAD_LANE_LONG"},
+    "st1": {"STORE_V", "STORE_Q", "STORE_LANE"}, "st2": {"STORE_LANE"}, "st4": {"STORE_LANE"},
+    "ldxr": {"LOAD"}, "stlxr": {"ATOMIC"}, "cas": {"ATOMIC"}, "ldadd": {"ATOMIC"}, "swpal": {"ATOMIC"},
 }  # fmt: skip
 
 #: Extensions beyond Armv8.2-A, which a Cortex-A76 does not have.
@@ -68,6 +79,8 @@ class Decoded:
     moved_known: bool
     moved: int
     writes: int
+    read: frozenset[int]  # 0 to 30: X, 31: SP, 32 to 63: V, 64: flags
+    written: frozenset[int]
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +125,13 @@ def _parse(line: str) -> Decoded:
     access, base, literal, indexed, size, offset, writeback, known, moved = map(int, rest[:9])
     return Decoded(
         kind, access, base, bool(literal), bool(indexed), size, offset, bool(writeback), bool(known), moved,
-        int(rest[9], 16),
+        int(rest[9], 16), *_registers(rest),
     )  # fmt: skip
+
+
+def _registers(rest: list[str]) -> tuple[frozenset[int], frozenset[int]]:
+    read, written = rest.index("read"), rest.index("written")
+    return frozenset(map(int, rest[read + 1 : written])), frozenset(map(int, rest[written + 1 :]))
 
 
 def test_everything_that_the_core_has_is_decoded(sample: list[tuple[int, str, Decoded]]) -> None:
@@ -158,6 +176,60 @@ def test_memory_operands_agree(sample: list[tuple[int, str, Decoded]]) -> None:
             assert decoded.bytes == size, where
             checked += 1
     assert checked > 2000
+
+
+#: The first operand is not written, but read: stores, comparisons, branches, MSR, SYS.
+READS_FIRST = re.compile(
+    r"(st(?!l?xr|l?xp)|cmp|cmn|tst|fcmp|fccmp|ccm|cb|tb|br|ret|blr|prfm|msr|sys|dc|ic|at|tlbi|b\b|swp|cas|ld(add|clr|eor|set|[su]m)|dr)"
+)
+#: The first operand is also read.
+MERGES = re.compile(
+    r"(movk|bfi|bfxil|bfc|[us]dot|[su]?ml[as]|[su]ml[as]l|sqdml|sqrdml|fml[as]|[su]r?sra|s[rl]i\b|[su]adalp|[us]aba|bsl|bi[tf]\b|"
+    r"tbx|aes[ed]|sha(1|256)|suqadd|usqadd|(xtn|sqxtn|uqxtn|sqxtun|fcvtn|fcvtxn|r?addhn|r?subhn|u?q?s?q?r?shru?n)2)"
+)
+
+
+def test_registers_agree(sample: list[tuple[int, str, Decoded]]) -> None:
+    checked = 0
+    for word, text, decoded in sample:
+        mnemonic, _, operands = text.partition("\t")
+        if decoded.kind in ("UNDECODED", "SYSTEM", "HINT", "ATOMIC") or mnemonic in ("bl", "ldxp", "ldaxp"):
+            continue
+        where = (hex(word), text, decoded)
+        named = _named(operands)
+        used = {register for register in decoded.read | decoded.written if register != 64}
+        assert used == named, where
+        first = _named(operands.split(",")[0] if "{" not in operands else operands.split("}")[0])
+        if not READS_FIRST.match(mnemonic):
+            assert first <= decoded.written, where
+            if MERGES.match(mnemonic):
+                assert first <= decoded.read, where
+        elif mnemonic.startswith("st"):
+            assert not decoded.written - {64}, where
+        checked += 1
+    assert checked > 0.8 * len(sample)
+
+
+def _named(operands: str) -> set[int]:
+    """Registers in disassembled operands, without the zero register. A list "v1.4s-v3.4s" names all of it."""
+    found = {31} if re.search(r"\bw?sp\b", operands) else set()
+    for first, last in re.findall(r"v(\d+)\.\w+-v(\d+)\.", operands):
+        found |= {32 + (int(first) + n) % 32 for n in range((int(last) - int(first)) % 32 + 1)}
+    for kind, number in re.findall(r"\b([xwvbhsdq])(\d+)\b", operands):
+        found.add(int(number) + (0 if kind in "xw" else 32))
+    return found
+
+
+def test_flags_are_written_and_read_where_the_mnemonic_says(sample: list[tuple[int, str, Decoded]]) -> None:
+    sets = re.compile(r"(adds|subs|ands|bics|adcs|sbcs|ngcs|negs|cmp|cmn|tst|ccmp|ccmn|fcmpe?|fccmpe?)$")
+    needs = re.compile(
+        r"(b\.|csel|cset|csetm|csinc|cinc|csinv|cinv|csneg|cneg|adcs?|sbcs?|ngcs?|ccmp|ccmn|fccmpe?|fcsel)"
+    )
+    for word, text, decoded in sample:
+        mnemonic = text.split()[0]
+        if decoded.kind not in ("UNDECODED", "SYSTEM"):
+            assert (64 in decoded.written) == bool(sets.match(mnemonic)), (hex(word), text)
+            assert (64 in decoded.read) == bool(needs.match(mnemonic)), (hex(word), text)
 
 
 def _size(text: str) -> int | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timing model on loops whose counts are known, and against the limits of the hardware it stands for."""
+"""Mode `fast` of the timing model: loops whose counts are known, and the limits of the hardware it stands for."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.system
 
 L1D_REFILL, L1D_ACCESS, L2_REFILL, L2_ACCESS, STALL = 0x03, 0x04, 0x17, 0x16, 0x24
 MIB = 1 << 20
+FAST = Options(mode="fast")
 LINE = 64
 
 
@@ -24,7 +25,7 @@ LINE = 64
 def measured(virtual_board: Board, measure_elf: FirmwareElf, tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
-        return run_guest(virtual_board, measure_elf)
+        return run_guest(virtual_board, measure_elf, FAST)
 
 
 def bytes_per_cycle(board: Board) -> float:
@@ -41,8 +42,8 @@ def bytes_written_per_cycle(board: Board) -> float:
 def test_counts_are_identical_over_runs_although_idle_times_are_not(
     virtual_board: Board, measure_elf: FirmwareElf, measured: list[Result]
 ) -> None:
-    assert run_guest(virtual_board, measure_elf) == measured
-    assert run_guest(virtual_board, measure_elf) == measured
+    assert run_guest(virtual_board, measure_elf, FAST) == measured
+    assert run_guest(virtual_board, measure_elf, FAST) == measured
 
 
 def test_instructions_are_exact(measured: list[Result]) -> None:
@@ -138,13 +139,18 @@ def test_idle_time_leaves_no_trace(measured: list[Result]) -> None:
     assert {span.events[L1D_REFILL] for span in spans} == {0}
 
 
+def test_nothing_is_modeled_from_a_pause_to_the_next_latch(measured: list[Result]) -> None:
+    assert measured[31].instructions <= measured[0].instructions
+    assert measured[31].events[L1D_ACCESS] <= measured[0].events[L1D_ACCESS]
+
+
 def test_reading_the_device_page_is_not_counted(measured: list[Result]) -> None:
     # What remains of an empty span are the stores of the sample's copy on the stack.
     assert measured[0].events[L1D_ACCESS] <= 10
 
 
 def test_every_derived_address_is_the_real_one(virtual_board: Board, measure_elf: FirmwareElf) -> None:
-    with VirtualBoard(virtual_board, measure_elf.path, options=Options(verify=True)) as virtual:
+    with VirtualBoard(virtual_board, measure_elf.path, options=Options(mode="fast", verify=True)) as virtual:
         wait_until_finished(virtual, measure_elf)
         virtual.halt()
         report = virtual.model_report()
@@ -157,7 +163,7 @@ def test_every_derived_address_is_the_real_one(virtual_board: Board, measure_elf
 def test_the_limits_hold_on_a_board_with_l3(tmp_path: Path) -> None:
     board = load_board("rpi5-virtual")
     elf = compile_loops(board, tmp_path / "measure.elf")
-    measured = run_guest(board, elf)
+    measured = run_guest(board, elf, FAST)
     limit = bytes_per_cycle(board)
     assert 31 < 10000 * 256 / measured[4].cycles <= 32
     for index in (5, 6):

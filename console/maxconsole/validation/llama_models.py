@@ -28,8 +28,7 @@ _SEED = 20
 class Shape:
     """A decoder's dimensions, and which formats its matrices have.
 
-    `more_bits` tells for each layer whether its value and down projections are in the larger format, Q6_K, as
-    llama-quantize's mixtures do.
+    `more_bits` tells for each layer whether its value and down projections are in the larger format, Q6_K.
     """
 
     name: str
@@ -60,14 +59,13 @@ class Shape:
         return replace(self, layers=layers)
 
 
-def _q4_k_m(layer: int) -> bool:
-    """llama-quantize's rule for Q4_K_M, with the 22 layers of the whole model."""
-    eighth = 22 // 8
-    return layer < eighth or layer >= 7 * 22 // 8 or (layer - eighth) % 3 == 2
+def _every_second(layer: int) -> bool:
+    """llama-quantize's Q4_K_M has 10 of 22 layers in the larger format; here any few layers have half of theirs."""
+    return layer % 2 == 0
 
 
 TINYLLAMA = Shape(
-    "tinyllama-1.1b-q4_k_m", "llama", 22, 2048, 5632, 32, 4, 32_000, Type.Q4_K, Type.Q6_K, more_bits=_q4_k_m
+    "tinyllama-1.1b-q4_k_m", "llama", 22, 2048, 5632, 32, 4, 32_000, Type.Q4_K, Type.Q6_K, more_bits=_every_second
 )
 QWEN_05 = Shape("qwen2.5-0.5b-q4_0", "qwen2", 24, 896, 4864, 14, 2, 151_936, Type.Q4_0, Type.Q8_0, biases=True)
 QWEN_15 = Shape("qwen2.5-1.5b-q4_0", "qwen2", 28, 1536, 8960, 12, 2, 151_936, Type.Q4_0, Type.Q6_K, biases=True)

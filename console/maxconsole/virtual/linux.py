@@ -49,7 +49,9 @@ class Marks:
 
     def arguments(self, program: Program) -> dict[str, list[str]]:
         """As the plug-in takes them. Raises UserError for a symbol that the program lacks."""
-        kinds = {"region": self.regions, "barrier": self.barriers, "idle": self.idle, "work": self.work}
+        kinds = {"barrier": self.barriers, "idle": self.idle, "work": self.work}
+        counted = {name for names in kinds.values() for name in names}  # as regions are
+        kinds["region"] = tuple(name for name in self.regions if name not in counted)
         return {kind: [hex(program.address_of(name)) for name in names] for kind, names in kinds.items() if names}
 
 

@@ -34,6 +34,7 @@ class ModelReport:
     unresolved_prefetch_sites: int
     addresses_verified: int
     addresses_mismatched: int
+    log_entries_dropped: int  # traffic below L2 that was not delayed by the other cores
     early_departures: int = 0  # of cores from a barrier that was not complete
     unknown_events: tuple[int, ...] = ()
     findings: tuple[Finding, ...] = ()  # of check_races
@@ -144,6 +145,7 @@ def read_report(path: Path) -> ModelReport:
             addresses_verified=numbers["addresses_verified"],
             addresses_mismatched=numbers["addresses_mismatched"],
             early_departures=numbers["early_departures"],
+            log_entries_dropped=numbers["log_entries_dropped"],
             unknown_events=tuple(unknown),
             findings=tuple(findings),
             undecoded=tuple(undecoded),

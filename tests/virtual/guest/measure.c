@@ -84,5 +84,6 @@ int main(void) {
         MEASURE(28, stream_loads(64, FAR));
     MEASURE(29, device_reads(100, GIC_DISTRIBUTOR));
     MEASURE(30, device_reads(200, GIC_DISTRIBUTOR));
+    MEASURE(31, (PAGE->pause = 0, stream_loads(64, FAR)));
     return 0;
 }
