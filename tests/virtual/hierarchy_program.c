@@ -7,6 +7,7 @@
 
 #include "virtual/hierarchy.h"
 #include "virtual/memory.h"
+#include "virtual/report.h"
 
 #define BASE        UINT64_C(0x50000000)
 #define COPY_SOURCE (UINT64_C(1) << 28) // beyond what is written
@@ -15,6 +16,10 @@
 enum { WINDOW = 48, HIT = 4 * TICKS_PER_CYCLE }; // accesses in flight; load-to-use latency of a hit
 
 static uint64_t number[4]; // the pattern's
+
+void report_executed(const struct core *core) {
+    (void)core;
+}
 
 static void tell(const char *name, double value) {
     printf("%s %.4f\n", name, value);

@@ -8,21 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from maxconsole import paths
-from maxconsole.virtual.compiler import find_compiler
-
-#: What belongs to the emulator, and to what is told of it.
-_NOT_THE_MODEL = {"plugin.c", "device_page.c", "report.c", "sync.c"}
+from model_program import build_with_model
 
 
 def build_pipeline(folder: Path) -> Path:
-    virtual = paths.firmware_dir() / "virtual"
-    sources = [file for file in sorted(virtual.glob("*.c")) if file.name not in _NOT_THE_MODEL]
-    sources = [file for file in sources if not file.name.startswith("user")]
-    command = [*find_compiler().command, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
-    command += [f"-I{paths.firmware_dir()}", str(Path(__file__).parent / "pipeline_program.c"), *map(str, sources)]
-    subprocess.run([*command, "-o", folder / "pipeline_program", "-lpthread"], check=True, timeout=120)
-    return folder / "pipeline_program"
+    return build_with_model(Path(__file__).parent / "pipeline_program.c", folder / "pipeline_program")
 
 
 @dataclass(frozen=True, slots=True)

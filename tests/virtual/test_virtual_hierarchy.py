@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from model_program import build_with_model
 
-from maxconsole import paths
 from maxconsole.boards import load_board
-from maxconsole.virtual.compiler import find_compiler
 from maxconsole.virtual.plugin import model_arguments
 
 KIB, MIB, LINE = 1 << 10, 1 << 20, 64
@@ -23,13 +22,8 @@ Run = Callable[..., dict[str, float]]
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    firmware, output = paths.firmware_dir(), tmp_path_factory.mktemp("hierarchy") / "hierarchy"
-    apart = {"plugin.c", "device_page.c", "user.c", "user_barrier.c", "user_results.c"}
-    sources = [file for file in sorted((firmware / "virtual").glob("*.c")) if file.name not in apart]
-    sources.append(Path(__file__).parent / "hierarchy_program.c")
-    command = [*find_compiler().command, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{firmware}"]
-    subprocess.run([*command, *sources, "-o", output, "-lpthread"], check=True, timeout=120)
-    return output
+    folder = tmp_path_factory.mktemp("hierarchy")
+    return build_with_model(Path(__file__).parent / "hierarchy_program.c", folder / "hierarchy")
 
 
 @pytest.fixture(scope="module")
