@@ -11,6 +11,7 @@ from synthetic import SyntheticBoard
 
 from maxconsole.errors import BoardError, UserError
 from maxconsole.telemetry.snapshot import Snapshot
+from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.seam import (
     BoardCard,
     Choice,
@@ -41,6 +42,7 @@ class DeskSession:
         self.asked: list[str] = []
         self.kept: list[int] = []
         self.closed = 0
+        self.counted: list[Counters] = []
         self.failure: UserError | None = None  # raised by `check`, and in mid-answer
         self._cancel = threading.Event()
         self._reply: Reply | None = None
@@ -49,7 +51,7 @@ class DeskSession:
 
     @property
     def identity(self) -> Identity:
-        return Identity(self.choice.board, "made-up-135M", "RTT", "MODELLED v1")
+        return Identity(self.choice.board, "made-up-135M", "RTT", "MODELLED v1", memory_bytes_per_s=17_000_000_000)
 
     def snapshot(self) -> Snapshot:
         return self.board.snapshot()
@@ -86,6 +88,9 @@ class DeskSession:
 
     def keep(self, questions: int) -> None:
         self.kept.append(questions)
+
+    def count(self, counters: Counters) -> None:
+        self.counted.append(counters)
 
     def verify(self, progress: Progress) -> str:
         progress("verify", 1, 1)

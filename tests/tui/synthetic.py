@@ -29,6 +29,7 @@ LINEAR = {
     K.LINEAR_DOWN: HIDDEN * FFN,
 }
 PAGE, SINKS, BATCH = 32, 4, 64
+COUNTER_EVENTS = (0x03, 0x04, 0x17, 0x16, 0x24, 0x08)
 LOG = (
     (wire.LogLevel.INFO, b"engine 0.1, 4 cores at EL1, MMU and caches on"),
     (wire.LogLevel.INFO, b"WEIGHT 92.9 MiB, ACTIVATION 1.9 MiB, KV_CACHE 7.5 MiB"),
@@ -56,6 +57,12 @@ ROWS = {  # kernels of a layer that do the same work for each token, in a layer'
 }
 
 
+#: Kernels that all cores work on; the rest is done by the first.
+SHARED = {*LINEAR, K.ATTENTION, K.HEAD}
+#: What a core waits for the others; boards that know no such event leave it out.
+WAIT = next((kernel for kernel in K if kernel.name == "WAIT"), None)
+
+
 class _Where(NamedTuple):
     phase: wire.Phase
     layer: int
@@ -64,7 +71,10 @@ class _Where(NamedTuple):
 class SyntheticBoard:
     """`ask` runs a prompt and an answer step by step; after each, `snapshot` is what the console would see."""
 
-    def __init__(self, *, seed: int = 7, context: int = 256) -> None:
+    def __init__(
+        self, *, seed: int = 7, context: int = 256, counters: tuple[int, ...] = COUNTER_EVENTS, cores: int = 1
+    ) -> None:
+        """`counters` are the events that are counted. Of several `cores` all share the kernels of SHARED."""
         self.telemetry = Telemetry()
         self.events: list[wire.KernelEvent] = []  # everything sent, for independent sums
         self.length = 0
@@ -72,8 +82,10 @@ class SyntheticBoard:
         self._counters = Counters()
         self._context = context
         self._turning = -(-(context - SINKS + BATCH) // PAGE) * PAGE
-        self._lookups = self._cycles = self._step = self._request = 0
-        self._send(hello(context))
+        self._lookups = self._cycles = self._begin = self._step = self._request = 0
+        self._cores = cores
+        self._counted = counters
+        self._send(hello(context, counters))
         self._send(*(wire.Log(level=level, tail=text) for level, text in LOG))
         self._send(self._kv())
 
@@ -97,6 +109,11 @@ class SyntheticBoard:
             yield -made
         self._send(self._done(prompt, answer, middle - begin, self._cycles - middle), status(self._cycles))
 
+    def send_totals(self, *totals: wire.KernelTotal) -> None:
+        """As a board does that sends no single events."""
+        payload = b"".join(total.pack() for total in totals)
+        self.telemetry.accept([Frame(wire.MessageType.TOTALS, 0, 0, payload)], self._counters)
+
     def _done(self, prompt: int, answer: int, prefill: int, decode: int) -> wire.Done:
         return wire.Done(
             request=self._request,
@@ -116,6 +133,7 @@ class SyntheticBoard:
     def _run(self, phase: wire.Phase, tokens: int) -> None:
         """One prefill batch or one decode step."""
         begin, first = self._cycles, len(self.events)
+        self._begin = begin
         decode = phase is wire.Phase.DECODE
         where = _Where(phase, wire.NO_LAYER)
         self._kernel(where, K.EMBED, HIDDEN * tokens, Shape(4.0, 1.4, 0.03, 0.6))
@@ -149,25 +167,61 @@ class SyntheticBoard:
         self._kernel(where, K.ATTENTION, 2 * HEADS * HEAD * tokens * seen, Shape(5.5, 2.2, 0.022, 0.31))
 
     def _kernel(self, where: _Where, kernel: K, work: int, shape: Shape) -> None:
+        sharing = self._cores if kernel in SHARED else 1
+        spent = [self._part(where, kernel, work // sharing, shape, core) for core in range(sharing)]
+        spent += [0] * (self._cores - sharing)
+        for core, cycles in enumerate(spent):
+            if WAIT is not None and cycles < max(spent):
+                self._event(where, WAIT, 0, (max(spent) - cycles, 0, (0,) * 6), core=core, after=cycles)
+        self._cycles += max(spent)
+
+    def _part(self, where: _Where, kernel: K, work: int, shape: Shape, core: int) -> int:
+        """What one core does of a kernel, and the cycles that it takes."""
         instructions = max(40, int(work / shape.work))
         cycles = int(instructions / shape.ipc * self._random.uniform(0.97, 1.04))
         accesses = int(instructions * 0.4)
         refills = int(accesses * shape.l1d * self._random.uniform(0.8, 1.25))
-        counters = (refills, accesses, int(refills * shape.l2), refills, cycles // 4, instructions)
-        self._event(where, kernel, work, (cycles, instructions, counters))
-        self._cycles += cycles
+        below = int(refills * shape.l2)
+        happened = {
+            0x03: refills,
+            0x04: accesses,
+            0x05: accesses // 900,
+            0x08: instructions,
+            0x16: refills,
+            0x17: below,
+            0x24: cycles // 4,
+            0x25: accesses,
+            0x34: accesses // 9000,
+            0x2A: below // 2,
+            0x60: 6 * below,  # beats of 16 bytes; of three lines two are demanded
+            0x61: below,
+            0xC000: cycles * 3 // 5,
+        }
+        self._event(
+            where, kernel, work, (cycles, instructions, tuple(happened.get(one, 0) for one in self._counted)), core=core
+        )
+        return cycles
 
-    def _event(self, where: _Where, kernel: K, work: int, cost: tuple[int, int, tuple[int, ...]]) -> None:
+    def _event(
+        self,
+        where: _Where,
+        kernel: K,
+        work: int,
+        cost: tuple[int, int, tuple[int, ...]],
+        *,
+        core: int = 0,
+        after: int = 0,
+    ) -> None:
         cycles, instructions, counters = cost
         self.events.append(
             wire.KernelEvent(
                 kernel=kernel,
-                core=0,
+                core=core,
                 layer=where.layer,
                 phase=where.phase,
                 step=self._step,
                 instructions=instructions,
-                start_cycles=self._cycles,
+                start_cycles=(self._cycles if kernel is not K.STEP else self._begin) + after,
                 cycles=cycles,
                 work=work,
                 counters=counters,
@@ -197,7 +251,7 @@ class SyntheticBoard:
         )
 
 
-def hello(context: int) -> wire.Hello:
+def hello(context: int, counters: tuple[int, ...] = COUNTER_EVENTS) -> wire.Hello:
     """A modelled board with the counters that the profiles choose."""
     return wire.Hello(
         protocol=wire.PROTOCOL_VERSION,
@@ -208,7 +262,7 @@ def hello(context: int) -> wire.Hello:
         cores=4,
         counters=6,
         max_batch=BATCH,
-        counter_events=(0x03, 0x04, 0x17, 0x16, 0x24, 0x08),
+        counter_events=counters,
         image_crc=1,
         context=context,
         prompt_max=32768,

@@ -15,7 +15,7 @@ from maxconsole.tui.screens.main import MainScreen
 SITUATIONS = [
     Situation(*flags, where=where)
     for flags in itertools.product((False, True), repeat=5)
-    for where in (Where.PROMPT, Where.KERNELS, Where.CACHES, Where.RING, Where.LOG)
+    for where in (Where.PROMPT, Where.KERNELS, Where.CACHES, Where.RING, Where.LOG, Where.TIMELINE)
 ]
 
 

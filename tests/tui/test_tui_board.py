@@ -17,6 +17,7 @@ from maxconsole.tui.widgets.prompt import Prompt
 
 _BOOT = 240.0
 _ANSWER = 120.0
+_BUS_ACCESS_RD = 0x60
 
 
 @pytest.mark.system
@@ -51,6 +52,12 @@ def test_the_whole_way_on_the_virtual_board(tmp_path: Path, monkeypatch: pytest.
         await pilot.press("escape")
         await wait_for(pilot, lambda: not control.answering, _ANSWER)
         assert control.chat.turns[-1].note.endswith("stopped")
+
+        await pilot.press("f4")
+        await pilot.pause()
+        app.screen.query_one("#counters").focus()
+        await pilot.press("space", "ctrl+s")
+        await wait_for(pilot, lambda: _BUS_ACCESS_RD in control.snapshot().hello.counter_events)  # type: ignore[union-attr]
 
         control.generating = Generating(temperature=0.0, top_k=1, repeat_penalty=1.0, max_new=8)
         await pilot.press("ctrl+r", "ctrl+r")

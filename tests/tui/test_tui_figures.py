@@ -74,17 +74,81 @@ def test_cache_rates_equal_independent_sums(board: SyntheticBoard) -> None:
     assert l1d.refills == sum(event.counters[0] for event in inner)
     assert l1d.accesses == sum(event.counters[1] for event in inner)
     assert l2.miss == sum(event.counters[2] for event in inner) / sum(event.counters[3] for event in inner)
-    assert sum(row.l1d_share for row in figures.kernels) == pytest.approx(1.0)
+    assert sum(row.share for row in figures.kernels) == pytest.approx(1.0)
 
 
 def test_levels_that_a_board_does_not_count_are_absent() -> None:
-    board = SyntheticBoard()
-    other = wire.Hello(**{**_fields(board.snapshot().hello), "counter_events": (0, 0, 0, 0, 0, 0)})
-    board.telemetry.accept([other], board.snapshot().link)
+    board = SyntheticBoard(counters=(0, 0, 0, 0, 0, 0))
     for _ in board.ask(8, 1):
         pass
-    assert all(level.miss is None for level in cache_figures(board.snapshot(), PhaseChoice.BOTH).levels)
+    figures = cache_figures(board.snapshot(), PhaseChoice.BOTH)
+    assert (figures.levels, figures.memory, figures.shared) == ((), None, "")
     assert all(row.stalled is None for row in kernel_totals(board.snapshot(), PhaseChoice.BOTH, Order.SHARE).rows)
+
+
+def test_memory_traffic_and_prefetches_equal_independent_sums() -> None:
+    board = SyntheticBoard(counters=(0x03, 0x17, 0x2A, 0x60, 0x61, 0x13), cores=4)
+    for _ in board.ask(64, 3):
+        pass
+    figures = cache_figures(board.snapshot(), PhaseChoice.DECODE)
+    events = [event for event in board.events if event.phase == wire.Phase.DECODE]
+    steps = sum(event.cycles for event in events if event.kernel == wire.Kernel.STEP)
+    inner = [event for event in events if event.kernel != wire.Kernel.STEP]
+    read, written = (16 * sum(event.counters[slot] for event in inner) for slot in (3, 4))
+    assert figures.memory is not None
+    assert (figures.memory.read, figures.memory.written) == (read, written)
+    assert figures.memory.rate == pytest.approx((read + written) * HERTZ / steps)
+    assert {level.name for level in figures.levels} == {"L1D", "L2", "L3"}
+    l2 = figures.levels[1]
+    assert l2.refills == sum(event.counters[1] for event in inner)
+    assert l2.prefetched == read // 64 - l2.refills
+    assert l2.mpki == pytest.approx(1000 * l2.refills / sum(event.instructions for event in inner))
+    assert figures.shared == "memory"
+    assert sum(row.share for row in figures.kernels) == pytest.approx(1.0)
+
+
+def test_what_never_happened_is_not_counted() -> None:
+    """A board that does not have an event says 0, and so does one in fast mode."""
+    board = SyntheticBoard(counters=(0x03, 0x36, 0x2D, 0x13, 0xC001, 0x01))
+    for _ in board.ask(8, 1):
+        pass
+    assert [level.name for level in cache_figures(board.snapshot(), PhaseChoice.BOTH).levels] == ["L1D"]
+
+
+def test_prefetches_are_left_out_where_the_events_disagree() -> None:
+    board = SyntheticBoard(counters=(0x60, 0x17, 0, 0, 0, 0))
+    for _ in board.ask(8, 1):
+        pass
+    swapped = wire.Hello(**{**_fields(board.snapshot().hello), "counter_events": (0x17, 0x60, 0, 0, 0, 0)})
+    snapshot = replace(board.snapshot(), hello=swapped)
+    assert all(level.prefetched is None for level in cache_figures(snapshot, PhaseChoice.BOTH).levels)
+
+
+def test_the_port_bound_is_a_share_of_the_cycles() -> None:
+    board = SyntheticBoard(counters=(0x23, 0x24, 0x10, 0x21, 0x08, 0xC000))
+    for _ in board.ask(8, 1):
+        pass
+    rows = {row.name: row for row in kernel_totals(board.snapshot(), PhaseChoice.BOTH, Order.SHARE).rows}
+    own = [event for event in board.events if event.kernel == wire.Kernel.ATTENTION]
+    assert rows["attention"].bound == sum(one.counters[5] for one in own) / sum(one.cycles for one in own)
+    assert rows["attention"].bound == pytest.approx(0.6, abs=1e-3)
+
+
+def test_the_cores_add_up_to_all_of_them() -> None:
+    board = SyntheticBoard(cores=3)
+    for _ in board.ask(8, 2):
+        pass
+    snapshot = board.snapshot()
+    together = {row.name: row for row in kernel_totals(snapshot, PhaseChoice.BOTH, Order.SHARE).rows}
+    apart = [kernel_totals(snapshot, PhaseChoice.BOTH, Order.SHARE, core) for core in range(4)]
+    shown = [{row.name: row for row in totals.rows} for totals in apart]
+    for name in ("linear_up", "attention", "swiglu"):
+        assert sum(rows[name].cycles for rows in shown if name in rows) == together[name].cycles
+    assert ["swiglu" in rows for rows in shown] == [True, False, False, False]
+    assert apart[3].rows == ()
+    steps = sum(event.cycles for event in board.events if event.kernel == wire.Kernel.STEP)
+    assert [totals.cycles for totals in apart[:3]] == [steps] * 3
+    assert shown[1]["between kernels"].ipc is None  # what the step counted is the first core's
 
 
 def test_the_history_has_a_point_for_every_look_in_which_steps_ended() -> None:
@@ -97,7 +161,7 @@ def test_the_history_has_a_point_for_every_look_in_which_steps_ended() -> None:
         history.add(board.snapshot())
         step = [event for event in board.events if event.step == first - 1 and event.kernel != wire.Kernel.STEP]
         rates.append(sum(event.counters[0] for event in step) / sum(event.counters[1] for event in step))
-    assert list(history.points[0]) == rates
+    assert list(history.points["L1D"]) == rates
 
 
 def test_a_board_that_starts_anew_leaves_a_gap_in_the_history() -> None:
@@ -106,7 +170,7 @@ def test_a_board_that_starts_anew_leaves_a_gap_in_the_history() -> None:
         history.add(board.snapshot())
         for _ in board.ask(4, 1):
             history.add(board.snapshot())
-    assert [point is None for point in history.points[0]] == [False, False, True, False, False]
+    assert [point is None for point in history.points["L1D"]] == [False, False, True, False, False]
 
 
 def test_ring_figures_follow_the_board(board: SyntheticBoard) -> None:

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.chat import Speaker
-from maxconsole.tui.figures.choices import Order, PhaseChoice
+from maxconsole.tui.figures.choices import Counters, Order, PhaseChoice
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
@@ -182,6 +182,34 @@ def test_settings_are_checked_before_they_are_taken() -> None:
     app = drive(Desk(), steps)
     assert app.control.generating.temperature == 0
     assert app.control.choice.context == 128
+
+
+def test_what_the_counters_count_is_chosen_while_the_board_runs() -> None:
+    desk = Desk()
+
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await start(app, pilot)
+        session = desk.sessions[0]
+        session.gate.clear()
+        await type_text(pilot, "go")
+        await pilot.press("enter", "f4")
+        await pilot.pause()
+        app.screen.query_one("#counters").focus()
+        await pilot.press("space")
+        await pilot.pause()
+        assert "refills of all levels" in screen_text(app)
+        await pilot.press("ctrl+s")
+        await pilot.pause(0.3)
+        assert session.counted == []  # not during the answer
+        session.gate.set()
+        await wait_for(pilot, lambda: session.counted == [Counters.MEMORY])
+        await start(app, pilot)
+        await wait_for(pilot, lambda: len(desk.sessions) == 2)
+
+    app = drive(desk, steps)
+    assert desk.sessions[1].choice.counters is Counters.MEMORY
+    assert desk.sessions[1].counted == []  # the workbench has told it
+    assert app.control.choice.counters is Counters.MEMORY
 
 
 def test_the_palette_runs_an_action_by_its_name() -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pytest
-from desk import Desk
+from desk import Desk, DeskSession
 from driving import console, screen_text, start, wait_for
 from recorded import LONG, SHORT, replayed, snapshots
+from synthetic import SyntheticBoard
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -118,6 +119,30 @@ async def with_log(app: ConsoleApp, pilot: Pilot[None]) -> None:
     await pilot.press("f6", "4")
 
 
+async def cores(app: ConsoleApp, pilot: Pilot[None]) -> None:
+    """A made-up board of four cores."""
+    await ready(app, pilot)
+    session = app.control.session
+    assert isinstance(session, DeskSession)
+    session.board = SyntheticBoard(cores=4)
+    for _ in session.board.ask(8, 1):
+        pass
+    await pilot.press("f6", "5", *["plus"] * 6, "down")
+
+
+async def memory(app: ConsoleApp, pilot: Pilot[None]) -> None:
+    """The same with counters for the memory."""
+    await ready(app, pilot)
+    session = app.control.session
+    assert isinstance(session, DeskSession)
+    session.board = SyntheticBoard(cores=4, counters=(0x03, 0x17, 0x2A, 0x60, 0x61, 0x13))
+    pane = app.main.query_one(CachePane)
+    await pilot.press("f6", "2")
+    for _ in session.board.ask(8, 24):
+        pane.show(session.snapshot())
+    await pilot.pause(0.3)
+
+
 async def boards(app: ConsoleApp, pilot: Pilot[None]) -> None:
     await pilot.press("f2")
     await wait_for(pilot, lambda: "A board of numbers" in screen_text(app))
@@ -165,6 +190,10 @@ SCREENS: dict[str, Steps] = {
     "ring": played(LONG, None, "f6", "3"),
     "ring-before-it-wraps": played(LONG, 60.0, "f6", "3"),
     "log": with_log,
+    "timeline": played(LONG, None, "f6", "5"),
+    "timeline-closer": played(LONG, None, "f6", "5", "p", *["plus"] * 6, *["shift+right"] * 2),
+    "timeline-of-cores": cores,
+    "memory": memory,
     "zoomed": played(LONG, None, "f6", "f7"),
     "editing": editing,
     "failed": failed,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,19 @@ def facts_of(prepared: Prepared, badge: Badge) -> Facts:
         timing_model=badge.model_version or 0,
         timed=badge.timed,
     )
+
+
+def memory_limit(facts: Facts) -> int | None:
+    """Bytes per second that the board's memory gives at best, as its profile says; None where it does not."""
+    for text in facts.board_profiles.values():  # the board's own first: it overrules what it extends
+        try:
+            dram = tomllib.loads(text).get("dram")
+        except tomllib.TOMLDecodeError:  # of a recording that is not ours; its other figures are still good
+            return None
+        limit = dram.get("effective_bytes_per_s") if isinstance(dram, dict) else None
+        if isinstance(limit, int) and limit > 0:
+            return limit
+    return None
 
 
 def badge_of(facts: Facts) -> Badge:

@@ -21,6 +21,7 @@ class Where(StrEnum):
     CACHES = "caches"
     RING = "ring"
     LOG = "log"
+    TIMELINE = "timeline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,10 @@ def _idle(s: Situation) -> bool:
     return s.attached and not s.answering and not s.replaying
 
 
+def _skips(s: Situation) -> bool:
+    return s.replaying and s.where is not Where.TIMELINE  # whose arrows move its cursor
+
+
 ACTIONS: Final = (
     Action("answer", "send", ("enter",), "Send the prompt to the board.", Where.PROMPT, "send",
            lambda s: not s.replaying),
@@ -110,7 +115,8 @@ ACTIONS: Final = (
            applies=lambda s: _idle(s) and s.asked),
     Action("board", "pick", ("f2",), "Choose the board.", footer="board"),
     Action("model", "pick", ("f3",), "Choose the model; shows what fits the board.", footer="model"),
-    Action("settings", "edit", ("f4",), "Sampling, context length and prefill batch.", footer="settings"),
+    Action("settings", "edit", ("f4",), "Sampling, what the counters count, context length and prefill batch.",
+           footer="settings"),
     Action("board", "verify", (), "Have the board compare its memory with what was flashed.",
            applies=_idle),
     Action("board", "release", (), "Stop the board and let others use it.", applies=_attached),
@@ -121,11 +127,25 @@ ACTIONS: Final = (
     Action("pane", "caches", ("2",), "Show cache accesses and misses.", Where.PANES),
     Action("pane", "ring", ("3",), "Show the KV ring.", Where.PANES),
     Action("pane", "log", ("4",), "Show the board's log.", Where.PANES),
+    Action("pane", "timeline", ("5",), "Show the last step, kernel by kernel, on each core.", Where.PANES),
     Action("kernels", "sort", ("s",), "Sort by share, by order of execution, or by IPC.", Where.KERNELS, "sort"),
     Action("kernels", "phase", ("p",), "Show prefill and decode together, or one alone.", Where.KERNELS, "phase"),
+    Action("kernels", "core", ("c",), "Show all cores together, or one alone.", Where.KERNELS, "core"),
     Action("caches", "phase", ("p",), "Show prefill and decode together, or one alone.", Where.CACHES, "phase"),
     Action("log", "follow", ("f",), "Keep the newest line in sight, or stay where you are.", Where.LOG, "follow"),
     Action("log", "level", ("l",), "Hide the less important lines: all, info, warnings, errors.", Where.LOG, "level"),
+    Action("timeline", "phase", ("p",), "Show the last decode step, or the last prefill batch.", Where.TIMELINE,
+           "phase"),
+    Action("timeline", "closer", ("plus", "equals_sign"), "Look twice as close, around the cursor.", Where.TIMELINE,
+           "closer"),
+    Action("timeline", "less close", ("minus",), "Look half as close.", Where.TIMELINE, "wider"),
+    Action("timeline", "later", ("right",), "Move the cursor to the right; the view goes along.", Where.TIMELINE,
+           "later"),
+    Action("timeline", "earlier", ("left",), "Move the cursor to the left; the view goes along.", Where.TIMELINE,
+           "earlier"),
+    Action("timeline", "much later", ("shift+right",), "Move a quarter of the view to the right.", Where.TIMELINE),
+    Action("timeline", "much earlier", ("shift+left",), "Move a quarter of the view to the left.", Where.TIMELINE),
+    Action("timeline", "whole", ("home",), "Show the whole step again.", Where.TIMELINE, "whole"),
     Action("recording", "start", ("f8",), "Record everything the board sends to a file.", footer="record",
            applies=lambda s: s.attached and not s.recording and not s.replaying),
     Action("recording", "stop", ("f8",), "End the recording.", footer="end rec.",
@@ -133,8 +153,8 @@ ACTIONS: Final = (
     Action("replay", "faster", ("f10",), "Play at twice the speed, up to 64 times.", footer="faster",
            applies=lambda s: s.replaying),
     Action("replay", "slower", ("shift+f10",), "Play at half the speed.", applies=lambda s: s.replaying),
-    Action("replay", "forward", ("right",), "Go ten seconds forward.", Where.PANES, "+10 s", lambda s: s.replaying),
-    Action("replay", "back", ("left",), "Go ten seconds back.", Where.PANES, "-10 s", lambda s: s.replaying),
+    Action("replay", "forward", ("right",), "Go ten seconds forward.", Where.PANES, "+10 s", _skips),
+    Action("replay", "back", ("left",), "Go ten seconds back.", Where.PANES, "-10 s", _skips),
     Action("replay", "again", (), "Play the recording from its start.", applies=lambda s: s.replaying),
     Action("recording", "open", (), "Play a recording: one that ships with the console, or one of this folder."),
     Action("view", "next theme", (), "Change colors: dark, light, safe for color-blind eyes, monochrome."),
@@ -146,6 +166,7 @@ ACTIONS: Final = (
 _KEY_NAMES: Final = {
     "ctrl": "Ctrl", "shift": "Shift", "alt": "Alt", "enter": "Enter", "escape": "Esc", "slash": "/", "space": "Space",
     "up": "↑", "down": "↓", "left": "←", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "tab": "Tab",
+    "home": "Home", "plus": "+", "minus": "-",
 }  # fmt: skip
 
 

@@ -72,6 +72,7 @@ class Control:
         self._stream: _Stream | None = None
         self._stopping = False
         self._failed = False
+        self._counting = self.choice.counters  # what the board was told to count
         self._overheard: Turn | None = None  # the answer that grows in a replay
         self._told: deque[Notice] = deque()
 
@@ -141,6 +142,11 @@ class Control:
         return path
 
     @property
+    def memory_limit(self) -> int | None:
+        """Bytes per second that the board's memory gives at best, where that is known."""
+        return None if self.session is None else self.session.identity.memory_bytes_per_s
+
+    @property
     def prefill(self) -> tuple[int, int] | None:
         """Prompt tokens done and in all, until the answer's first word."""
         if self._stream is None or self._stream.turn.text:
@@ -166,7 +172,7 @@ class Control:
         """Releases the board at hand and brings up the one of `choice`."""
         if self.state is State.STARTING or self.answering:
             return
-        self.choice, self._failed = choice, False
+        self.choice, self._failed, self._counting = choice, False, choice.counters
         self.release()
         self.chat.clear()
         releasing = self._releasing
@@ -202,6 +208,8 @@ class Control:
         except UserError as error:
             self._lose(error)
             return
+        if not self._on_errand():
+            self._count()
         self._stream, self._stopping = stream, False
 
         errand = self._errand
@@ -248,6 +256,7 @@ class Control:
         session = self.session
         if session is not None and self._stream is None and not self._on_errand():
             self._guarded(session.check)
+            self._count()
 
     def notices(self) -> list[Notice]:
         """What the user has not been told yet."""
@@ -288,6 +297,13 @@ class Control:
                 self._overheard.add(event.text)
             elif self._overheard is not None and isinstance(event, End):
                 self._overheard.close(_words(event.reply) if event.reply else event.why)
+
+    def _count(self) -> None:
+        """Tells the board, between answers, what was chosen since for its counters."""
+        session, counters = self.session, self.choice.counters
+        if session is not None and session.identity.can_ask and counters != self._counting:
+            self._counting = counters
+            self._errand = Job("counters", lambda _job: session.count(counters))
 
     def _on_errand(self) -> bool:
         """Whether an errand still runs; says so where one has failed."""

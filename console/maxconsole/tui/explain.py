@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from maxconsole.tui.actions import Where
+from maxconsole.tui.presets import ABOUT
 
 Entries = tuple[tuple[str, str], ...]
 
@@ -26,6 +27,14 @@ STATUS: Final[Entries] = (
 )
 
 _PHASE: Final = ("phase", "Prefill works through the prompt, many tokens at once; decode makes one token a step.")
+_COUNTERS: Final[Entries] = (
+    (
+        "counters",
+        "A core has six: F4 chooses what they count, from the next answer on. Totals start anew with the choice. What "
+        "is not counted is left out, or stands as -.",
+    ),
+    *((f"  {name}", f"{about[0].upper()}{about[1:]}.") for name, about in ABOUT.items()),
+)
 _MISS: Final = "Of all accesses to this level, the share that had to be fetched from the next. Lower is better."
 
 PANES: Final[dict[Where, Entries]] = {
@@ -38,7 +47,8 @@ PANES: Final[dict[Where, Entries]] = {
     Where.KERNELS: (
         (
             "kernel",
-            "One routine of the engine, over all layers and cores. `between kernels` is what none of them covers.",
+            "One routine of the engine, over all layers, and over all cores or the one that c chooses. `between "
+            "kernels` is what none of them covers, `wait` what a core waits for the others.",
         ),
         ("count", "How often it ran."),
         (
@@ -53,17 +63,36 @@ PANES: Final[dict[Where, Entries]] = {
         ),
         ("MAC/cy", "Multiply-accumulates for each cycle. The core's limit for int8 is 32."),
         ("stall", "Cycles in which the back end could take nothing new: it waited for memory or for results."),
+        (
+            "bound",
+            "Virtual boards: of the cycles, what the busiest pipe of the core would need if nothing else held it up. "
+            "Near 100 % only other code is quicker; far below, memory or dependencies hold it up.",
+        ),
         ("L1D, L2 miss", _MISS),
         _PHASE,
+        *_COUNTERS,
     ),
     Where.CACHES: (
         ("accesses", "Loads and stores that looked into this cache."),
-        ("refills", "Lines of 64 bytes that were not there and had to be fetched."),
+        ("refills", "Lines of 64 bytes that were demanded, were not there and had to be fetched."),
+        (
+            "prefetch",
+            "Lines that L2 fetched before anything asked for them: what came from below, less the demanded ones.",
+        ),
         ("miss", _MISS),
+        ("MPKI", "Refills for every thousand instructions. L2's are what really waits for what is below it."),
         ("latest", "The same, for the steps since the last look; the line shows step after step, newest at the right."),
-        ("MPKI", "L2 refills for every thousand instructions: what really goes to memory."),
-        ("refills bar", "Which kernels cause the L1D refills."),
+        (
+            "memory",
+            "Bytes that the cores exchange with L3 and memory in a second of the board's time, and how much that is of "
+            "what its memory gives at best.",
+        ),
+        ("TLB 1, TLB 2", "Translations of addresses: the core's small table, and the larger one behind it."),
+        ("walks", "Translations that neither had: the page tables are read. walks/ki: for a thousand instructions."),
+        ("GB/s", "Of a kernel: its memory traffic while it ran, for each core."),
+        ("last column", "Which kernels cause the refills of the first level counted, or the reads from memory."),
         _PHASE,
+        *_COUNTERS,
     ),
     Where.RING: (
         (
@@ -87,5 +116,25 @@ PANES: Final[dict[Where, Entries]] = {
         ("E W I D ·", "Error, warning, information, debug; · is text that came outside of frames, such as a panic."),
         ("held", "You have scrolled up: new lines arrive below without moving the view. f follows again."),
         ("\\x1b", "Control characters that the board sent, written out so that they cannot steer your terminal."),
+    ),
+    Where.TIMELINE: (
+        (
+            "lanes",
+            "The last whole decode step or prefill batch, a row a core. p shows the other one. `98.4 %` is how long "
+            "the core was busy.",
+        ),
+        (
+            "█ ▓ ▚ ▒ ░ ┈",
+            "Matrices of the feed-forward network and the head; query, key, value and output matrices; attention; "
+            "unpacking of weights; everything else; waiting for other cores. Blank: between kernels.",
+        ),
+        ("names", "Where a kernel has room: gate, up, down, attn, deq (dequant), quant, norm, add (residual), kv."),
+        ("from afar", "Several kernels share a cell; each is drawn as often as its cycles are worth. + looks closer."),
+        ("▲ ▸", "The cursor, and its core: ← → and ↑ ↓ move it, and the line below says what is there."),
+        ("time, cycles", "Since the step began, on the board's clock."),
+        (
+            "in pieces",
+            "A kernel that alternates with another, as dequant does with the matrix it unpacks, is drawn in one piece.",
+        ),
     ),
 }

@@ -26,22 +26,36 @@ def arrangement(cells: int, rows: int) -> Arrangement:
     return Arrangement.TILED if cells >= 116 and rows >= 32 else Arrangement.STACKED
 
 
-def pane_rows(rows: int) -> tuple[int, int, int, int]:
-    """Rows of the panes kernels, caches, ring and log when they share `rows`.
+#: Rows of the panes kernels, caches, ring, log and timeline: what each needs to be of use, and what it can use.
+_LEAST: Final = (10, 7, 7, 3, 8)
+_MOST: Final = (21, 24, 9, 60, 16)
+#: Which of them make room first where not all have it.
+_YIELDING: Final = (4, 2, 1, 3, 0)
+#: Rows go to these panes in turn, up to so many: until most kernels show, then until each of the others is rounded off.
+_WANTED: Final = ((0, 14), (1, 9), (2, 8), (4, 10), (3, 5), (0, 21), (2, 9), (1, 14), (3, 8), (4, 14))
 
-    What there is beyond the least goes first to the kernels until all of them show, then to the ring's legend, then
-    to caches and log in turn.
+
+def pane_rows(rows: int, shown: int) -> tuple[int, ...]:
+    """Rows of the panes when they share `rows`, by their numbers.
+
+    Where there is not enough for all, some are only a rule with their key figure, but never `shown`, the one that was
+    looked at last.
     """
-    least, most = (8, 6, 6, 3), (21, 24, 9, 60)
-    given = list(least)
-    left = rows - sum(least)
-    for index, wanted in ((0, 14), (1, 9), (2, 8), (3, 5), (0, most[0]), (1, 14), (3, 8), (2, most[2])):
-        step = max(0, min(left, wanted - given[index]))
-        given[index] += step
-        left -= step
-    while left > 0:
-        for index in (1, 3):
-            if left > 0 and given[index] < most[index]:
+    given = list(_LEAST)
+    for index in _YIELDING:
+        if sum(given) > rows and index != shown:
+            given[index] = 1
+    open_ones = [index for index in range(len(given)) if given[index] > 1]
+    left = rows - sum(given)
+    for index, wanted in _WANTED:
+        if index in open_ones:
+            step = max(0, min(left, wanted - given[index]))
+            given[index] += step
+            left -= step
+    growing = [index for index in (1, 3) if index in open_ones] or open_ones
+    while left > 0 and any(given[index] < _MOST[index] for index in growing):
+        for index in growing:
+            if left > 0 and given[index] < _MOST[index]:
                 given[index] += 1
                 left -= 1
-    return given[0], given[1], given[2], given[3]
+    return tuple(given)

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 from maxconsole.errors import UserError
 from maxconsole.link.client import RefusedError
 from maxconsole.link.text import printable
+from maxconsole.session.about import memory_limit
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import Sampling
 from maxconsole.session.session import Session as BoardSession
 from maxconsole.session.verify import verify
 from maxconsole.tui.badges import badge_words
 from maxconsole.tui.claim import Claim
+from maxconsole.tui.figures.choices import Counters
+from maxconsole.tui.presets import events_for
 from maxconsole.tui.seam import Generating, Identity, Player, Progress, Reply
 
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ class LiveSession:
             model=printable(prepared.model.file.path.stem),
             carrier=prepared.board.link.transport.upper(),
             badge=badge_words(session.badge),
+            memory_bytes_per_s=memory_limit(session.facts),
         )
 
     @property
@@ -102,6 +106,12 @@ class LiveSession:
         self._conversation = None
         if not self._said:
             self._session.reset()
+
+    def count(self, counters: Counters) -> None:
+        try:
+            self._session.select_events(events_for(counters, self._session.prepared.board))
+        except RefusedError as error:  # the board is well, and cannot count these
+            raise UserError(error.what, hint=error.hint) from error
 
     def verify(self, progress: Progress) -> str:
         regions = verify(self._session.link, self._session.prepared, progress)

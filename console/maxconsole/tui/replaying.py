@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from maxconsole.errors import UserError
 from maxconsole.link.text import printable
+from maxconsole.session.about import memory_limit
 from maxconsole.session.follower import Answered, Asked, BrokenOff, Event, Said
 from maxconsole.session.replay import ReplaySession
 from maxconsole.tui.badges import badge_words
+from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.live import reply_of
 from maxconsole.tui.seam import End, Generating, Heard, Identity, Piece, Playback, Player, Progress, Question, Reply
 
@@ -33,6 +35,7 @@ class ReplayedSession:
             carrier="replay",
             badge=badge_words(session.badge),
             can_ask=False,
+            memory_bytes_per_s=memory_limit(facts),
         )
 
     @property
@@ -89,6 +92,9 @@ class ReplayedSession:
 
     def keep(self, questions: int) -> None:
         """What was said was said."""
+
+    def count(self, counters: Counters) -> None:
+        raise UserError("a recording counts what was counted when it was made", hint="F5 starts a board")
 
     def verify(self, progress: Progress) -> str:
         raise UserError("a recording has no memory to look at", hint="F5 starts a board")

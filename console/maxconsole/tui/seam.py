@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from maxconsole.tui.figures.choices import Counters
+
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
 
@@ -25,7 +27,7 @@ class Choice:
     """What the user wants to run. `board` empty is the default one, `model` None the demo model.
 
     `fast` leaves out a virtual board's timing model. `port` is the serial port of a board that runs already; `baud`
-    None is its profile's rate.
+    None is its profile's rate. `counters` may change while the board runs.
     """
 
     board: str = ""
@@ -35,6 +37,7 @@ class Choice:
     fast: bool = False
     port: str | None = None
     baud: int | None = None
+    counters: Counters = Counters.CACHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +110,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What is at the other end."""
+    """What is at the other end. `memory_bytes_per_s` is the most that its memory gives, where that is known."""
 
     board: str
     model: str
     carrier: str  # RTT, UART, replay
     badge: str
     can_ask: bool = True
+    memory_bytes_per_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +211,10 @@ class Session(Protocol):
 
     def keep(self, questions: int) -> None:
         """Goes back to the state after the first `questions` questions and their answers."""
+        ...
+
+    def count(self, counters: Counters) -> None:
+        """Lets the board count other events from now on; all totals start anew. Not during an answer."""
         ...
 
     def verify(self, progress: Progress) -> str:

@@ -110,6 +110,7 @@ def live_tour(questions: tuple[str, str]) -> Tour:
             ),
             Step("Pane 2: how often each cache had to fetch from the next, step by step.", _pane(1), _answered),
             Step("Pane 3: the KV ring, slot by slot: what the next token sees, and where it goes.", _pane(2)),
+            Step("Pane 5: the last step, kernel by kernel. + and the arrows look closer.", _pane(4)),
             _LAST,
         ]
     )
@@ -123,6 +124,7 @@ def recorded_tour() -> Tour:
             Step("Pane 1: where the cycles go. Each token that is made adds one decode step.", _pane(0), _has_words),
             Step("Pane 2: how often each cache had to fetch from the next, step by step.", _pane(1)),
             Step("Pane 3: the KV ring. When it wraps, the oldest tokens go and the sinks stay.", _pane(2), _played),
+            Step("Pane 5: the last step, kernel by kernel. + and the arrows look closer.", _pane(4)),
             _LAST,
         ]
     )

@@ -28,6 +28,7 @@ from maxconsole.session.setup import Setup
 from maxconsole.tui.badges import badge_words
 from maxconsole.tui.claim import Claim, holder
 from maxconsole.tui.live import LiveSession, sampling_of
+from maxconsole.tui.presets import events_for
 from maxconsole.tui.replaying import ReplayedSession
 from maxconsole.tui.seam import BoardCard, Choice, Generating, ModelCard, Progress, RecordingCard, Session
 
@@ -71,6 +72,7 @@ class RealWorkbench:
         if generating.max_new < 1:
             raise UserError("an answer has one token at least", hint="give the longest answer in tokens")
         check_context(choice.context, choice.batch)
+        events_for(choice.counters, self._board(choice))
 
     def open(self, choice: Choice, progress: Progress) -> Session:
         """Raises UserError and its kinds, also for a board that another console holds."""
@@ -82,10 +84,16 @@ class RealWorkbench:
             setup = Setup(
                 board, choice.model, choice.context, choice.batch, choice.fast, port=choice.port, baud=choice.baud
             )
-            return LiveSession(BoardSession.open(setup, progress), claim)
+            session = LiveSession(BoardSession.open(setup, progress), claim)
         except BaseException:
             claim.release()
             raise
+        try:
+            session.count(choice.counters)
+        except BaseException:
+            session.close()
+            raise
+        return session
 
     def _board(self, choice: Choice) -> Board:
         return load_board(choice.board or self.default.board)

@@ -81,6 +81,11 @@ def data_rate(bytes_per_s: float | None) -> str:
     return f"{digits} {prefix}B/s"
 
 
+def gigabytes(bytes_per_s: float | None) -> str:
+    """Bytes per second of a memory in GB/s, five cells, without the unit: ` 9.82`, `13.80`."""
+    return ratio(None if bytes_per_s is None else bytes_per_s / 1e9)
+
+
 def token_rate(tokens_per_s: float | None) -> str:
     """Tokens per second, three digits, without the unit."""
     return NONE if tokens_per_s is None or not math.isfinite(tokens_per_s) else _rate(tokens_per_s)

@@ -25,6 +25,22 @@ class PhaseChoice(Choice):
     DECODE = "decode"
 
 
+class StepChoice(Choice):
+    """Which step the timeline shows."""
+
+    DECODE = "decode"
+    PREFILL = "prefill"
+
+
+class Counters(Choice):
+    """What the six counters count, by the name of a set of events."""
+
+    CACHES = "caches"
+    MEMORY = "memory"
+    STALLS = "stalls"
+    TRANSLATION = "translation"
+
+
 class Order(Choice):
     """How the kernels are sorted."""
 

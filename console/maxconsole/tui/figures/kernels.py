@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the cycles went: one row a kernel, over all cores, for one phase or both."""
+"""Where the cycles went: one row a kernel, for one core or all, for one phase or both."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from maxconsole.tui.figures.choices import Order, PhaseChoice
 
 #: Arm DDI 0487, "Common event numbers": cycles in which nothing was issued because the back end could take nothing.
 STALL_BACKEND: Final = 0x24
+#: Of virtual boards, see profiles/pmu/virtual.toml: cycles that the busiest pipe alone needs.
+MODEL_PORT_BOUND: Final = 0xC000
 #: int8 multiply-accumulates that a Cortex-A76 can do in a cycle: two SDOT of 16 (Arm Cortex-A76 Software Optimization
 #: Guide, section 3.14: ASIMD dot product, throughput 2).
 PEAK_MACS_PER_CYCLE: Final = 32
@@ -38,6 +40,7 @@ class KernelFigures:
     l1d_miss: float | None  # refills per access, 0..1
     l2_miss: float | None
     stalled: float | None  # cycles in which the back end took nothing, 0..1
+    bound: float | None  # cycles that the busiest pipe would need if nothing else held it up, 0..1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +55,13 @@ class KernelTotals:
     macs_per_cycle: float | None  # over all cycles
 
 
-def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order) -> KernelTotals:
-    """The table for `choice`, sorted by `order`."""
-    table = of_phase(snapshot.kernels, choice)
+def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order, core: int | None = None) -> KernelTotals:
+    """The table for `choice` on one core, or on all of them, sorted by `order`."""
+    table = of_phase(snapshot.kernels, choice, core)
     events = snapshot.hello.counter_events if snapshot.hello else ()
-    found = kernel_rows(table, events)
-    stalls = _stalls(table, events)
-    rows = sorted((_figures(row, stalls.get(row.kernel)) for row in found), key=_KEYS[order])
+    found = kernel_rows(table, events) if core is None or sums_of_phase(table) else ()
+    stalls, bounds = (_counted(table, events, event) for event in (STALL_BACKEND, MODEL_PORT_BOUND))
+    rows = sorted((_figures(row, stalls.get(row.kernel), bounds.get(row.kernel)) for row in found), key=_KEYS[order])
     cycles = sum(row.cycles for row in found)
     instructions = sum(row.instructions for row in found)
     macs = sum(row.work for row in found if row.instructions_per_mac is not None)
@@ -73,11 +76,18 @@ def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order) -> Kern
     )
 
 
-def of_phase(table: KernelTable, choice: PhaseChoice) -> KernelTable:
-    """A table that holds one phase, or the sum of all, in the place of the first phase."""
+def of_phase(table: KernelTable, choice: PhaseChoice, core: int | None = None) -> KernelTable:
+    """A table that holds one phase, or the sum of all, in the place of the first phase; of one core, or of all.
+
+    The steps stay, because they take as long for every core; what was counted in them is another core's.
+    """
     phase = _PHASES.get(choice)
     values = np.zeros_like(table.values)
     values[0] = table.values.sum(axis=0) if phase is None else table.values[phase]
+    if core is not None:
+        others = np.arange(values.shape[1]) != core
+        values[0, others, wire.Kernel.STEP + 1 :] = 0
+        values[0, others, wire.Kernel.STEP, 2:] = 0
     values.flags.writeable = False
     return KernelTable(values)
 
@@ -92,15 +102,16 @@ def sums_of_phase(table: KernelTable) -> dict[wire.Kernel, KernelSums]:
     }
 
 
-def _stalls(table: KernelTable, events: Sequence[int]) -> dict[str, int]:
-    """Stalled cycles by the kernel's name; nothing where they are not counted."""
-    if STALL_BACKEND not in events:
+def _counted(table: KernelTable, events: Sequence[int], event: int) -> dict[str, int]:
+    """How often each kernel had this event, by its name; nothing where the board does not count it."""
+    if event not in events:
         return {}
-    slot = events.index(STALL_BACKEND)
-    return {kernel.name.lower(): one.counters[slot] for kernel, one in sums_of_phase(table).items()}
+    slot = events.index(event)
+    found = {kernel.name.lower(): one.counters[slot] for kernel, one in sums_of_phase(table).items()}
+    return found if any(found.values()) else {}
 
 
-def _figures(row: KernelRow, stalls: int | None) -> KernelFigures:
+def _figures(row: KernelRow, stalls: int | None, bound: int | None) -> KernelFigures:
     has_macs = _KERNELS.get(row.kernel) in MAC_KERNELS
     return KernelFigures(
         name=row.kernel,
@@ -113,6 +124,7 @@ def _figures(row: KernelRow, stalls: int | None) -> KernelFigures:
         l1d_miss=row.l1d_refill,
         l2_miss=row.l2_refill,
         stalled=ratio(stalls, row.cycles),
+        bound=ratio(bound, row.cycles),
     )
 
 

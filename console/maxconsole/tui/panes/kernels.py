@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from maxconsole.tui.actions import Where, bindings
 from maxconsole.tui.drawing.bars import bar
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
-from maxconsole.tui.drawing.units import percent, ratio, si, time_of_cycles
+from maxconsole.tui.drawing.units import NONE, percent, ratio, si, time_of_cycles
 from maxconsole.tui.figures.choices import Order, PhaseChoice
 from maxconsole.tui.panes.pane import Pane
 
@@ -46,6 +46,7 @@ _COLUMNS: Final = (
     Column("MAC/in", 8, 1, lambda row, _hz: ratio(row.macs_per_instruction)),
     Column("MAC/cy", 8, 4, lambda row, _hz: ratio(row.macs_per_cycle)),
     Column("stall", 8, 6, lambda row, _hz: percent(row.stalled)),
+    Column("bound", 8, 2, lambda row, _hz: percent(row.bound)),
     Column("L1D miss", 9, 2, lambda row, _hz: percent(row.l1d_miss)),
     Column("L2 miss", 9, 3, lambda row, _hz: percent(row.l2_miss)),
 )  # fmt: skip
@@ -61,13 +62,14 @@ class KernelPane(Pane):
 
     phase = PhaseChoice.BOTH
     order = Order.SHARE
+    core: int | None = None  # None: all of them together
     _totals: KernelTotals | None = None
     _top = 0
 
     def digest(self, snapshot: Snapshot) -> None:
         from maxconsole.tui.figures.kernels import kernel_totals  # noqa: PLC0415  numpy would delay the first paint
 
-        self._totals = kernel_totals(snapshot, self.phase, self.order)
+        self._totals = kernel_totals(snapshot, self.phase, self.order, self.core)
 
     def next_phase(self) -> None:
         """Both phases, prefill alone, decode alone."""
@@ -79,13 +81,21 @@ class KernelPane(Pane):
         self.order = self.order.following
         self._again()
 
+    def next_core(self) -> None:
+        """All cores together, then each of the board's alone."""
+        hello = self.snapshot.hello if self.snapshot else None
+        following = 0 if self.core is None else self.core + 1
+        self.core = following if hello is not None and following < hello.cores else None
+        self._again()
+
     def _again(self) -> None:
         if self.snapshot is not None:
             self.digest(self.snapshot)
         self.redraw()
 
     def note(self) -> Line:
-        return line(Span(f"{self.phase}, {self.origin}", Ink.DIM)) if self.snapshot else ()
+        core = "" if self.core is None else f"core {self.core}, "
+        return line(Span(f"{core}{self.phase}, {self.origin}", Ink.DIM)) if self.snapshot else ()
 
     def headline(self) -> Line:
         totals = self._totals
@@ -100,8 +110,9 @@ class KernelPane(Pane):
     def body(self, snapshot: Snapshot, cells: int, rows: int) -> Sequence[Line]:
         totals = self._totals
         if totals is None or not totals.rows:
-            return [line(Span(" nothing has run yet: type a question and press Enter", Ink.DIM))]
-        columns, bar_cells = choose_columns(cells)
+            where = "" if self.core is None else f" on core {self.core}"
+            return [line(Span(f" nothing has run{where} yet: type a question and press Enter", Ink.DIM))]
+        columns, bar_cells = choose_columns(cells, totals.rows)
         hertz = snapshot.hello.counter_hz if snapshot.hello else 0
         room = max(1, rows - 1 - (rows > 4))
         self._top = max(0, min(self._top, len(totals.rows) - room))
@@ -130,9 +141,9 @@ class KernelPane(Pane):
         self.redraw()
 
 
-def choose_columns(cells: int) -> tuple[list[Column], int]:
-    """The columns that fit beside a bar, and the bar's cells."""
-    columns = list(_COLUMNS)
+def choose_columns(cells: int, rows: Sequence[KernelFigures]) -> tuple[list[Column], int]:
+    """The columns that fit beside a bar, and the bar's cells. What the board counts for no row needs no column."""
+    columns = [one for one in _COLUMNS if one.rank == 0 or any(one.text(row, 1).strip() != NONE for row in rows)]
     while columns and _NAME_CELLS + sum(column.cells for column in columns) + 2 + _BAR_MIN > cells:
         worst = max(columns, key=lambda column: column.rank)
         if worst.rank == 0:

@@ -14,6 +14,7 @@ from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
 from maxconsole.tui.panes.ring import RingPane
+from maxconsole.tui.panes.timeline import TimelinePane
 from maxconsole.tui.seam import ModelCard, Session
 from maxconsole.tui.themes import THEMES
 from maxconsole.tui.widgets.prompt import Prompt
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from maxconsole.tui.screens.settings import Settings
     from maxconsole.tui.tour import Tour
 
-AnyPane: TypeAlias = KernelPane | CachePane | RingPane | LogPane
+AnyPane: TypeAlias = KernelPane | CachePane | RingPane | LogPane | TimelinePane
 
 _SKIP_SECONDS: Final = 10.0
 _SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -113,7 +114,7 @@ class Doings(Screen[None]):
 
         def taken(settings: Settings | None) -> None:
             if settings is not None:
-                changed = settings.choice != control.choice
+                changed = replace(settings.choice, counters=control.choice.counters) != control.choice
                 control.generating, control.choice = settings.generating, settings.choice
                 if changed:
                     self._offer_start()
@@ -179,11 +180,17 @@ class Doings(Screen[None]):
     def do_pane_log(self) -> None:
         self.reveal(3)
 
+    def do_pane_timeline(self) -> None:
+        self.reveal(4)
+
     def do_kernels_sort(self) -> None:
         self.query_one(KernelPane).next_order()
 
     def do_kernels_phase(self) -> None:
         self.query_one(KernelPane).next_phase()
+
+    def do_kernels_core(self) -> None:
+        self.query_one(KernelPane).next_core()
 
     def do_caches_phase(self) -> None:
         self.query_one(CachePane).next_phase()
@@ -193,6 +200,30 @@ class Doings(Screen[None]):
 
     def do_log_level(self) -> None:
         self.query_one(LogPane).next_level()
+
+    def do_timeline_phase(self) -> None:
+        self.query_one(TimelinePane).next_phase()
+
+    def do_timeline_closer(self) -> None:
+        self.query_one(TimelinePane).zoom(1)
+
+    def do_timeline_less_close(self) -> None:
+        self.query_one(TimelinePane).zoom(-1)
+
+    def do_timeline_later(self) -> None:
+        self.query_one(TimelinePane).move(forward=True)
+
+    def do_timeline_earlier(self) -> None:
+        self.query_one(TimelinePane).move(forward=False)
+
+    def do_timeline_much_later(self) -> None:
+        self.query_one(TimelinePane).move(forward=True, far=True)
+
+    def do_timeline_much_earlier(self) -> None:
+        self.query_one(TimelinePane).move(forward=False, far=True)
+
+    def do_timeline_whole(self) -> None:
+        self.query_one(TimelinePane).reset()
 
     def reveal(self, index: int) -> None:
         """Shows a pane and gives it the focus."""

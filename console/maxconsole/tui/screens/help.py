@@ -25,6 +25,7 @@ _TITLES = {
     Where.CACHES: "Caches",
     Where.RING: "KV ring",
     Where.LOG: "Log",
+    Where.TIMELINE: "Timeline",
 }
 
 

@@ -21,6 +21,7 @@ from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
 from maxconsole.tui.panes.ring import RingPane
+from maxconsole.tui.panes.timeline import TimelinePane
 from maxconsole.tui.screens.doings import AnyPane, Doings
 from maxconsole.tui.standing import StandingMeter
 from maxconsole.tui.widgets.caption import CAPTION_ROWS, Caption
@@ -74,13 +75,14 @@ class MainScreen(Doings, Screen[None]):
                 yield CachePane()
                 yield RingPane()
                 yield LogPane()
+                yield TimelinePane()
         with Vertical(id="foot"):
             yield Caption()
             yield Keys()
 
     def on_mount(self) -> None:
         query = self.query_one
-        self._panes = (query(KernelPane), query(CachePane), query(RingPane), query(LogPane))
+        self._panes = (query(KernelPane), query(CachePane), query(RingPane), query(LogPane), query(TimelinePane))
         self._bar, self._keys, self._tabs = query(StatusBar), query(Keys), query(TabStrip)
         self._talk_rule, self._transcript, self._prompt = query("#talk > Rule", Rule), query(Transcript), query(Prompt)
         self._caption = query(Caption)
@@ -96,7 +98,7 @@ class MainScreen(Doings, Screen[None]):
 
     @property
     def panes(self) -> tuple[AnyPane, ...]:
-        """The four panes, in the order of their numbers."""
+        """The panes, in the order of their numbers."""
         return self._panes
 
     @property
@@ -146,6 +148,7 @@ class MainScreen(Doings, Screen[None]):
         if snapshot != self._snapshot:
             self._snapshot = snapshot
             idle, self._behind = not self._behind, list(self.panes)
+            self.query_one(CachePane).limit = control.memory_limit
             if idle:
                 self._catch_up()
         self._bar.show(self._meter.read(control, self._snapshot))
@@ -208,7 +211,7 @@ class MainScreen(Doings, Screen[None]):
         self._arrangement = arrangement(cells, rows)
         self._set_classes()
         bars = _BAR_ROWS + (CAPTION_ROWS if self.tour is not None else 0)
-        heights = pane_rows(rows - bars)
+        heights = pane_rows(rows - bars, self.shown)
         for index, pane in enumerate(self.panes):
             pane.display = not self.tabbed or index == self.shown
             pane.styles.height = "1fr" if self.tabbed else heights[index]
@@ -227,10 +230,11 @@ class MainScreen(Doings, Screen[None]):
         self.reveal(int(event.number) - 1)
 
     def on_descendant_focus(self) -> None:
+        before = self.shown
         for index, pane in enumerate(self.panes):
             if pane.has_focus or pane.has_focus_within:
                 self.shown = index
-        if self.tabbed:
+        if self.tabbed or self.shown != before:
             self.place()
         self._keys.show(self.situation)
         self._draw_rules()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -14,6 +15,8 @@ from textual.widgets import Input, Label, Static
 
 from maxconsole.errors import UserError
 from maxconsole.tui.drawing.ink import Ink, Span, line
+from maxconsole.tui.figures.choices import Counters
+from maxconsole.tui.presets import ABOUT
 from maxconsole.tui.screens.dialog import Dialog, DialogKeys
 from maxconsole.tui.seam import Choice, Generating
 from maxconsole.tui.widgets.rule import Rule
@@ -46,6 +49,7 @@ _CHOICE: Final = (
     Field("batch", "prefill batch", int, "prompt tokens computed together"),
 )
 _TIMING: Final = ("timed", "fast")
+_COUNTERS: Final = tuple(Counters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,12 @@ class SettingsDialog(Dialog[Settings]):
                 yield Label("Answers", classes="heading -first")
                 for field in _GENERATING:
                     yield _row(field, getattr(self._generating, field.name))
-                yield Label("Board (count from the next start)", classes="heading")
+                yield Label("Counters (from the next answer on)", classes="heading")
+                with Horizontal(classes="field"):
+                    yield Label("they count", classes="label")
+                    yield Toggle(_COUNTERS, _COUNTERS.index(self._choice.counters), id="counters")
+                    yield Label(ABOUT[self._choice.counters], id="about-counters", classes="about")
+                yield Label("Board (from the next start on)", classes="heading")
                 for field in _CHOICE:
                     yield _row(field, getattr(self._choice, field.name))
                 with Horizontal(classes="field"):
@@ -89,8 +98,17 @@ class SettingsDialog(Dialog[Settings]):
             yield DialogKeys(("↑↓ Tab", "move"), ("Enter", "save"), ("Esc", "leave as it was"))
 
     def on_mount(self) -> None:
-        self.query_one(Rule).say(note=line(Span("sampling, context, batch", Ink.DIM)), lit=True)
+        self.query_one(Rule).say(note=line(Span("sampling, counters, context, batch", Ink.DIM)), lit=True)
         self.query(Input).first().focus()
+
+    @property
+    def _counters(self) -> Counters:
+        return _COUNTERS[self.query_one("#counters", Toggle).index]
+
+    @on(Toggle.Turned, "#counters")
+    def say_what_is_counted(self) -> None:
+        """Beside the toggle."""
+        self.query_one("#about-counters", Label).update(ABOUT[self._counters])
 
     def on_input_submitted(self) -> None:
         self.action_save()
@@ -100,7 +118,7 @@ class SettingsDialog(Dialog[Settings]):
         try:
             generating = replace(self._generating, **self._values(_GENERATING))  # type: ignore[arg-type]
             choice = replace(self._choice, **self._values(_CHOICE))  # type: ignore[arg-type]
-            choice = replace(choice, fast=bool(self.query_one("#fast", Toggle).index))
+            choice = replace(choice, fast=bool(self.query_one("#fast", Toggle).index), counters=self._counters)
             self._check(choice, generating)
         except UserError as error:
             self.query_one("#complaint", Static).update(f"▲ {error.what}. {error.hint}")

@@ -55,7 +55,7 @@ class TabStrip(Inked):
 
 
 def tab_line(tabs: Sequence[Tab], active: str, cells: int, *, lit: bool) -> Line:
-    """The strip in `cells` cells. Figures go first where room is short."""
+    """The strip in `cells` cells. Figures go first where room is short, those on the right before others."""
     dash, ink = ("━", Ink.ACCENT) if lit else ("─", Ink.LINE)
     parts: list[Span] = []
     for tab, entry in zip(tabs, _entries(tabs, active, cells), strict=True):
@@ -65,10 +65,12 @@ def tab_line(tabs: Sequence[Tab], active: str, cells: int, *, lit: bool) -> Line
 
 
 def _entries(tabs: Sequence[Tab], active: str, cells: int) -> list[Line]:
-    full = [_entry(tab, active, figure=True) for tab in tabs]
-    if sum(width(entry) + 1 for entry in full) <= cells:
-        return full
-    return [_entry(tab, active, figure=False) for tab in tabs]
+    shown = [_entry(tab, active, figure=True) for tab in tabs]
+    for at in sorted(range(len(tabs)), key=lambda at: (tabs[at].number == active, -at)):
+        if sum(width(entry) + 1 for entry in shown) <= cells:
+            break
+        shown[at] = _entry(tabs[at], active, figure=False)
+    return shown
 
 
 def _entry(tab: Tab, active: str, *, figure: bool) -> Line:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.widgets.inked import Inked
@@ -21,6 +23,17 @@ class Toggle(Inked, can_focus=True):
         Binding("left", "turn(-1)", show=False),
     ]
 
+    @dataclass
+    class Turned(Message):
+        """Another word is chosen."""
+
+        toggle: Toggle
+
+        @property
+        def control(self) -> Toggle:
+            """For the selector of a handler."""
+            return self.toggle
+
     def __init__(self, options: Sequence[str], index: int, *, id: str) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
         self._options = options
@@ -29,6 +42,7 @@ class Toggle(Inked, can_focus=True):
     def action_turn(self, steps: int) -> None:
         self.index = (self.index + steps) % len(self._options)
         self.redraw()
+        self.post_message(self.Turned(self))
 
     def on_click(self) -> None:
         self.action_turn(1)
