@@ -20,8 +20,9 @@ from maxconsole.session.progress import Progress, silent
 class Setup:
     """What the user asked for. `model` None is the demo model; `fast` runs a virtual board without its timing.
 
-    `cores` None leaves to the firmware how many work. `link` None is what the board's profile says. `record` names a file for everything that the link carries, from the
-    first byte on; an existing one is only replaced with `overwrite`.
+    `cores` None leaves to the firmware how many work, and `link` None to the board's profile what carries it. `record`
+    names a file for everything that the link carries, from the first byte on; an existing one is only replaced with
+    `overwrite`.
     """
 
     board: str = DEFAULT_BOARD
