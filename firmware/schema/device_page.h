@@ -26,7 +26,7 @@ struct device_page {
     uint32_t magic; // plug-in -> guest
     uint32_t version;
     uint32_t latch; // guest stores its core number here: the plug-in writes core[n] below
-    uint32_t sync_cores; // core 0 stores n: barriers are of n cores, the idle ones may depart, and so must core 0 if n > 1
+    uint32_t sync_cores;
     uint64_t watch_base; // guest: region whose L1D accesses and refills are counted apart
     uint64_t watch_bytes; // guest: a store here takes effect
     uint32_t sync_arrive; // guest stores its core number: its clock stops, nothing is modeled until it departs

@@ -182,4 +182,5 @@ def test_both_links_give_the_same_text_and_the_same_work(prepared: Prepared) -> 
     for phase, core, kernel in cells:
         one, two = (answer.kernels.sums(phase, kernel, core) for answer in answers)
         assert (one.count, one.work) == (two.count, two.work)
-    assert first.decode_cycles == pytest.approx(second.decode_cycles, rel=0.05)
+    # Over RTT single events are sent, which with a model as small as this is a sixth of the work.
+    assert first.decode_cycles == pytest.approx(second.decode_cycles, rel=0.25)

@@ -42,7 +42,7 @@ def kv_cache_bytes(facts: ModelFacts, context: int, batch: int) -> int:
 
 
 def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, int]:
-    """Buffers of a forward pass over `batch` tokens on `cores` cores, in bytes; each is rounded up to a cache line."""
+    """Buffers of one forward pass over `batch` tokens on `cores` cores, in bytes; each is whole cache lines."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
     groups = batch * k // GROUP

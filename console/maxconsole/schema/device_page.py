@@ -104,7 +104,7 @@ class DevicePage:
     magic: int  # plug-in -> guest
     version: int
     latch: int  # guest stores its core number here: the plug-in writes core[n] below
-    sync_cores: int  # core 0 stores n: barriers are of n cores, the idle ones may depart, and so must core 0 if n > 1
+    sync_cores: int
     watch_base: int  # guest: region whose L1D accesses and refills are counted apart
     watch_bytes: int  # guest: a store here takes effect
     sync_arrive: int  # guest stores its core number: its clock stops, nothing is modeled until it departs

@@ -70,7 +70,7 @@ def kernel_rows(table: KernelTable, counter_events: Sequence[int]) -> tuple[Kern
         rest = cycles[wire.Kernel.STEP][0] - sum(cycles[kernel][0] for kernel in kernels)
         total = sum(sum(cycles[kernel]) for kernel in kernels) + max(0, rest)
         found = [
-            _row(phase, kernel, one, cycles[kernel], total, slots)
+            _row((phase, kernel), one, cycles[kernel], total, slots)
             for kernel in kernels
             if (one := table.sums(phase, kernel)).count
         ]
@@ -81,13 +81,14 @@ def kernel_rows(table: KernelTable, counter_events: Sequence[int]) -> tuple[Kern
 
 
 def _row(
-    phase: wire.Phase,
-    kernel: wire.Kernel,
+    place: tuple[wire.Phase, wire.Kernel],
     sums: KernelSums,
     core_cycles: tuple[int, ...],
     total: int,
     slots: dict[int, int],
 ) -> KernelRow:
+    phase, kernel = place
+
     def counted(event: int) -> int | None:
         slot = slots.get(event)
         return None if slot is None else sums.counters[slot]
