@@ -97,6 +97,7 @@ static void begin_step(enum phase phase, uint32_t step, struct span *span) {
 static void end_step(struct span *span, unsigned tokens) {
     struct kv_state state;
     span_end(span, KERNEL_STEP, NO_LAYER, tokens);
+    telemetry_flush();
     engine_kv_state(&state);
     send_kv_state(&state);
 }

@@ -209,7 +209,8 @@ void telemetry_collect(void) {
 void telemetry_flush(void) {
     struct core_telemetry *own = &cores[core_number()];
     uint64_t begin = pmu_cycles();
-    for (struct core_telemetry *core = cores; core < cores + BOARD_CORES; core++) {
+    // Core 0 last: the end of a step is among its events, and ends what the console shows of it.
+    for (struct core_telemetry *core = cores + BOARD_CORES; core-- > cores;) {
         core->since_count = 0;
         for (unsigned first = 0; first < core->batched; first += BATCH) {
             unsigned left = core->batched - first, count = left < BATCH ? left : BATCH;
