@@ -102,7 +102,7 @@ def test_what_is_missing_or_needed_for_a_repetition_is_said() -> None:
 
 
 def test_a_board_that_counts_nothing_shows_dashes() -> None:
-    untimed = dataclasses.replace(answer(), prefill_cycles=0, decode_cycles=0, badge=Badge(modelled=True, timed=False))
+    untimed = dataclasses.replace(answer(), prefill_cycles=0, decode_cycles=0, badge=Badge(modelled=True, timing="off"))
     lines = answer_lines(untimed, HELLO)
     assert any(line.startswith("prefill - tokens/s on the board") for line in lines)
     assert lines[-1].startswith("UNTIMED")

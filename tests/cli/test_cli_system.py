@@ -83,7 +83,7 @@ def test_ask_prints_the_answer_and_then_the_table(environment: dict[str, str]) -
 
 
 def test_ask_as_json_and_from_stdin(environment: dict[str, str]) -> None:
-    plain = run(environment, "ask", "--greedy", "-n", "4", "--no-telemetry", "--fast", *SMALL, stdin="hello")
+    plain = run(environment, "ask", "--greedy", "-n", "4", "--no-telemetry", "--timing", "off", *SMALL, stdin="hello")
     result = document(environment, "ask", "hello", "--greedy", "-n", "4", *SMALL)
     assert result["answer"]["generated_tokens"] == 4
     assert result["answer"]["decode"]["tokens_per_s"] > 0
@@ -93,7 +93,7 @@ def test_ask_as_json_and_from_stdin(environment: dict[str, str]) -> None:
 
 
 def test_chat_without_a_terminal_takes_a_turn_from_each_line(environment: dict[str, str]) -> None:
-    done = run(environment, "ask", "--chat", "--greedy", "-n", "4", "--fast", *SMALL, stdin="hello\n\nworld\n")
+    done = run(environment, "ask", "--chat", "--greedy", "-n", "4", "--timing", "off", *SMALL, stdin="hello\n\nworld\n")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("KV ring") == 2
     assert "more were cached" in done.stderr
@@ -166,7 +166,7 @@ def test_the_demo_runs_unattended(environment: dict[str, str]) -> None:
     assert [finding["state"] for finding in result["doctor"] if finding["state"] == "missing"] == []
     assert len(result["answers"]) == 2
     assert result["answers"][1]["cached_tokens"] > 0
-    text = run(environment, "demo", "-n", "2", "--fast", *SMALL, "--model", environment["MAXCONSOLE_MODEL"])
+    text = run(environment, "demo", "-n", "2", "--timing", "off", *SMALL, "--model", environment["MAXCONSOLE_MODEL"])
     assert text.returncode == 0
     assert "What goes where" in text.stdout
 
@@ -191,7 +191,9 @@ def test_a_replay_prints_what_the_session_printed(environment: dict[str, str], t
 
 def test_a_chat_is_replayed_turn_by_turn(environment: dict[str, str], tmp_path: Path) -> None:
     path = str(tmp_path / "a.mcap")
-    live = run(environment, "record", path, "--chat", "--greedy", "-n", "4", "--fast", *SMALL, stdin="hello\nworld\n")
+    live = run(
+        environment, "record", path, "--chat", "--greedy", "-n", "4", "--timing", "off", *SMALL, stdin="hello\nworld\n"
+    )
     assert live.returncode == 0, live.stderr
     played = run(environment, "replay", path, "--speed", "max")
     assert played.stdout.startswith(live.stdout)

@@ -62,7 +62,7 @@ def cache(pytestconfig: pytest.Config) -> Iterator[None]:
 
 @pytest.mark.parametrize("seed", [None, 1, 2**64 - 1])
 def test_every_kernel_equals_its_reference(seed: int | None) -> None:
-    result = run_checkasm(BOARD, seed=seed, fast=True)
+    result = run_checkasm(BOARD, seed=seed, timing="off")
     assert [f"{check.name}: {check.detail}" for check in result.failed] == []
     assert len(result.checks) > 50
 
@@ -79,7 +79,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> CheckasmResult:
         file.write_text(text.replace(old, new))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "firmware_dir", lambda: Path(root))
-        return run_checkasm(BOARD, fast=True)
+        return run_checkasm(BOARD, timing="off")
 
 
 @pytest.mark.parametrize(("check", "words"), [fault[3:] for fault in FAULTS])

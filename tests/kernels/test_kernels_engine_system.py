@@ -45,7 +45,7 @@ def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         nonlocal made
         made += 1
         model = write_gentle_model(folder / f"tiny{made}.gguf", **shape)  # type: ignore[arg-type]
-        return Session.start(prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, fast=True)))
+        return Session.start(prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, timing="off")))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))

@@ -193,7 +193,7 @@ def test_a_recording_has_the_facts_and_the_words(connect: Connect, path: Path) -
     assert facts.model["file"] == "tiny.gguf"
     assert facts.vocabulary is not None
     assert facts.vocabulary.token_bytes(tokens_of("x")[0]) == b"x"
-    assert (facts.link, facts.modelled, facts.timing_model, facts.timed) == ("rtt", True, 7, True)
+    assert (facts.link, facts.modelled, facts.timing_model, facts.timing) == ("rtt", True, 7, "timed")
     home = str(Path.home()).encode()
     assert home not in path.read_bytes()
 

@@ -240,7 +240,7 @@ def test_closing_leaves_no_process_and_no_thread(prepared: Prepared) -> None:
 
 def test_without_timing_the_text_is_the_same_and_nothing_is_counted(prepared: Prepared, session: Session) -> None:
     timed = answer_to(session, prompt_of(session))
-    untimed_setup = replace(prepared.setup, fast=True)
+    untimed_setup = replace(prepared.setup, timing="off")
     with Session.open(untimed_setup) as fast:
         untimed = answer_to(fast, prompt_of(fast))
     assert untimed.tokens == timed.tokens

@@ -46,11 +46,12 @@ def speed(
     prompt_tokens: Annotated[int | None, typer.Option(min=1, help="A workload of your own.")] = None,
     new_tokens: Annotated[int, typer.Option(min=1, help="Its answer.")] = 16,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each; a virtual board hardly varies.")] = 1,
+    timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
     """Measure prefill and decode. The answers always have their full length, whatever the model says."""
     chosen = _workloads(workload, prompt_tokens, new_tokens)
-    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores)
+    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, timing=timing.value)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         results = [measure(session, one, runs, progress) for one in chosen]
     if as_json:
@@ -80,7 +81,7 @@ def accuracy(
     Runs without the timing model, which changes no result.
     """
     words = TEXT if text is None else read_text(str(text))
-    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, fast=True)
+    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, timing="off")
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         result = measure_accuracy(session, words, tokens, progress)
         name = session.prepared.model.name

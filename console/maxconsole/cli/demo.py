@@ -41,7 +41,7 @@ _TOURED = "long-chat"
 
 
 @app.command(
-    epilog="Examples: maxconsole demo; maxconsole demo --fast; maxconsole demo --replay;"
+    epilog="Examples: maxconsole demo; maxconsole demo --timing off; maxconsole demo --replay;"
     " maxconsole demo --headless; maxconsole demo --json"
 )
 def demo(
@@ -53,7 +53,7 @@ def demo(
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", "-n", min=1, help="Length limit of an answer.")
     ] = _MAX_TOKENS,
-    fast: options.Fast = False,
+    timing: options.Timing = options.TimingModel.TIMED,
     replay: Annotated[
         bool, typer.Option("--replay", help="Play the shipped recordings instead: no emulator, no compiler, no model.")
     ] = False,
@@ -69,7 +69,7 @@ def demo(
     """
     factor = speed_of(speed)
     if tui.has_terminal() and not (headless or as_json):
-        choice = tui.Choice(board, model, context, batch, fast)
+        choice = tui.Choice(board, model, context, batch, timing.value)
         played = find_recording(_TOURED) if replay else None
         raise typer.Exit(tui.tour(choice, QUESTIONS, played, max_tokens=max_tokens, speed=factor))
     show = _Show(silent=as_json)
@@ -86,7 +86,7 @@ def demo(
         raise ToolMissing(f"{missing[0].name}: {missing[0].found}", hint=missing[0].hint)
     if model is None:
         demo_model.fetch_demo(say)
-    setup = Setup(board=board, model=model, context=context, batch=batch, fast=fast)
+    setup = Setup(board=board, model=model, context=context, batch=batch, timing=timing.value)
     with reporter(silent=as_json) as progress:
         prepared = prepare(setup, progress)
         _describe(show, prepared)

@@ -34,7 +34,7 @@ def flash(
 
     A virtual board ends with this command; ask flashes its own.
     """
-    setup = Setup(board=board, model=model, context=context, batch=batch, fast=True, link=options.transport(link))
+    setup = Setup(board=board, model=model, context=context, batch=batch, timing="off", link=options.transport(link))
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         regions = verify(session.link, session.prepared, progress)
         hello, pools = session.hello, session.snapshot().pools

@@ -16,6 +16,14 @@ class Carrier(StrEnum):
     SERIAL = "serial"
 
 
+class TimingModel(StrEnum):
+    """maxconsole.session.machine.Timing for the command line."""
+
+    TIMED = "timed"
+    FAST = "fast"
+    OFF = "off"
+
+
 Board: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -45,9 +53,13 @@ Cores: TypeAlias = Annotated[
     int | None,
     typer.Option(min=1, help="How many cores work; as many as the board does best with.", show_default=False),
 ]
-Fast: TypeAlias = Annotated[
-    bool,
-    typer.Option("--fast", help="Virtual boards: without the timing model. Faster, but nothing is counted."),
+Timing: TypeAlias = Annotated[
+    TimingModel,
+    typer.Option(
+        "--timing",
+        help="Virtual boards: the out-of-order model, a quicker one of port bounds and caches, or none, which counts"
+        " nothing and is the quickest.",
+    ),
 ]
 Link: TypeAlias = Annotated[
     Carrier | None,

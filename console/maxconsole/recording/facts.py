@@ -33,7 +33,7 @@ class Facts:
     link: str = ""  # "rtt", or a port and its rate
     modelled: bool = False  # the badge: cycles come from a timing model, or from silicon
     timing_model: int = 0  # the model's version
-    timed: bool = True  # False: a virtual board that only counted
+    timing: str = "timed"  # of a virtual board; "fast", or "off" where nothing is counted
     console: str = ""  # version of the console that recorded
     started_ns: int = 0  # wall clock at the start, since 1970
     started_monotonic_ns: int = 0  # the monotonic clock at the same moment

@@ -59,7 +59,7 @@ def facts_of(prepared: Prepared, badge: Badge) -> Facts:
         link=f"uart, {board.uart.baud} baud" if uart else "rtt",
         modelled=badge.modelled,
         timing_model=badge.model_version or 0,
-        timed=badge.timed,
+        timing=badge.timing,
     )
 
 
@@ -78,4 +78,4 @@ def memory_limit(facts: Facts) -> int | None:
 
 def badge_of(facts: Facts) -> Badge:
     """Where the figures of a recording come from."""
-    return Badge(facts.modelled, facts.timing_model or None, facts.timed)
+    return Badge(facts.modelled, facts.timing_model or None, facts.timing)

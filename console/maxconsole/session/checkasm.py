@@ -18,7 +18,7 @@ from maxconsole.link.client import Link
 from maxconsole.schema import wire
 from maxconsole.session import diagnosis
 from maxconsole.session.flash import check_method, flash
-from maxconsole.session.machine import Badge, Load, Machine
+from maxconsole.session.machine import Badge, Load, Machine, Timing
 from maxconsole.session.progress import Progress, silent
 from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import LogLine
@@ -61,7 +61,7 @@ class CheckasmResult:
 
 
 def run_checkasm(
-    board_name: str, *, seed: int | None = None, fast: bool = False, progress: Progress = silent
+    board_name: str, *, seed: int | None = None, timing: Timing = "timed", progress: Progress = silent
 ) -> CheckasmResult:
     """Builds the test image, runs it to its end and returns what it said.
 
@@ -78,7 +78,7 @@ def run_checkasm(
         extra.append((address, memoryview(seed.to_bytes(8, "little"))))
     symbols = diagnosis.Symbols(built.elf)
     telemetry = Telemetry()
-    with closing(flash(Load(board, built.elf, extra, fast), progress)) as machine:
+    with closing(flash(Load(board, built.elf, extra, timing), progress)) as machine:
         badge = machine.badge
         with closing(Link(machine.transport(_ATTACH_TIMEOUT), telemetry)) as link:
             checks = []

@@ -32,12 +32,15 @@ class EmulatedMachine:
         self._port: SerialTransport | None = None
         self._uart = load.board.link.transport == "uart"
         options = Options(
-            timing=not load.fast, check_races=load.check_races, on_port=self._open_port if self._uart else None
+            timing=load.timing != "off",
+            mode="fast" if load.timing == "fast" else "timed",
+            check_races=load.check_races,
+            on_port=self._open_port if self._uart else None,
         )
         self._virtual = VirtualBoard(load.board, load.elf, images=load.extra, options=options)
         self._elf = load.elf
         self._progress = progress
-        self._fast = load.fast
+        self._timing = load.timing
         try:
             self._virtual.start(lambda done, total: progress("flash", done, total))
         except BaseException:
@@ -52,9 +55,8 @@ class EmulatedMachine:
     @property
     def badge(self) -> Badge:
         """That of the timing model, or of none."""
-        if self._fast:
-            return Badge(modelled=True, timed=False)
-        return Badge(modelled=True, model_version=self._virtual.device_page().model_version)
+        version = None if self._timing == "off" else self._virtual.device_page().model_version
+        return Badge(modelled=True, model_version=version, timing=self._timing)
 
     def transport(self, timeout: float) -> Transport:
         """The RTT rings in shared memory; or the UART, which can be had once."""

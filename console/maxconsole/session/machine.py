@@ -6,10 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from maxconsole.boards import Board
 from maxconsole.link.transport import MemoryAccess, Transport
+
+#: What times a virtual board: an out-of-order core, instruction by instruction; port bounds and caches only; nothing.
+Timing: TypeAlias = Literal["timed", "fast", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,27 +21,34 @@ class Badge:
 
     modelled: bool
     model_version: int | None = None
-    timed: bool = True  # False: a virtual board without its timing model, where nothing is counted
+    timing: str = "timed"  # a Timing; of silicon it says nothing
+
+    @property
+    def counts(self) -> bool:
+        """False for a virtual board without a timing model."""
+        return not self.modelled or self.timing != "off"
 
     def __str__(self) -> str:
         if not self.modelled:
             return "MEASURED"
-        if not self.timed:
+        if not self.counts:
             return "UNTIMED"
-        return "MODELLED" if self.model_version is None else f"MODELLED (timing model {self.model_version})"
+        if self.model_version is None:
+            return "MODELLED"
+        return f"MODELLED (timing model {self.model_version}{', fast' if self.timing == 'fast' else ''})"
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
     """What to put into a board: an ELF file, and more (physical address, bytes) on top of it, weights for example.
 
-    `fast` leaves out the timing of a virtual board; `check_races` has it look for races between its cores.
+    `timing` is a virtual board's; `check_races` has it look for races between its cores.
     """
 
     board: Board
     elf: Path
     extra: Sequence[tuple[int, memoryview]] = ()
-    fast: bool = False
+    timing: Timing = "timed"
     check_races: bool = False
 
 

@@ -103,7 +103,7 @@ class Session:
     def start(cls, prepared: Prepared, progress: Progress = silent) -> Self:
         """Flashes what is prepared and waits for the board. Raises UserError, ToolMissing, BoardError."""
         weights = (prepared.plan.weight.base, prepared.image.data)
-        load = Load(prepared.board, prepared.firmware.elf, (weights,), prepared.setup.fast)
+        load = Load(prepared.board, prepared.firmware.elf, (weights,), prepared.setup.timing)
         machine = flash(load, progress)
         try:
             progress("boot", 0, 0)

@@ -12,13 +12,14 @@ from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.firmware.build import BuiltFirmware, build
 from maxconsole.models.image import WeightImage
 from maxconsole.models.model import Model
+from maxconsole.session.machine import Timing
 from maxconsole.session.model import open_model
 from maxconsole.session.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the user asked for. `model` None is the demo model; `fast` runs a virtual board without its timing.
+    """What the user asked for. `model` None is the demo model; `timing` is a virtual board's.
 
     `cores` None leaves to the firmware how many work. `link` None is what the board's profile says. `port` names the
     serial port of a board that runs already, which is then not flashed; `baud` None is its profile's rate. `record`
@@ -30,7 +31,7 @@ class Setup:
     model: str | None = None
     context: int = DEFAULT_CONTEXT
     batch: int = DEFAULT_BATCH
-    fast: bool = False
+    timing: Timing = "timed"
     cores: int | None = None
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None

@@ -154,15 +154,15 @@ class LiveSession:
 
 def reply_of(answer: Answer) -> Reply:
     """What the small line below an answer says."""
-    timed = answer.badge.timed
+    counted = answer.badge.counts
     return Reply(
         reason=answer.reason,
         tokens=len(answer.tokens),
         prompt_tokens=answer.prompt_tokens,
         cached_tokens=answer.cached_tokens,
         wall_s=answer.wall.total,
-        prefill_rate=answer.prefill_rate if timed else None,
-        decode_rate=answer.decode_rate if timed else None,
+        prefill_rate=answer.prefill_rate if counted else None,
+        decode_rate=answer.decode_rate if counted else None,
         wall_decode_rate=answer.wall_decode_rate,
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from maxconsole.tui.figures.choices import Counters
 
 if TYPE_CHECKING:
+    from maxconsole.session.machine import Timing
     from maxconsole.telemetry.snapshot import Snapshot
 
 
@@ -26,7 +27,7 @@ class Progress(Protocol):
 class Choice:
     """What the user wants to run. `board` empty is the default one, `model` None the demo model.
 
-    `fast` leaves out a virtual board's timing model. `port` is the serial port of a board that runs already; `baud`
+    `timing` is a virtual board's. `port` is the serial port of a board that runs already; `baud`
     None is its profile's rate. `counters` may change while the board runs.
     """
 
@@ -34,7 +35,7 @@ class Choice:
     model: str | None = None
     context: int = 512
     batch: int = 64
-    fast: bool = False
+    timing: Timing = "timed"
     port: str | None = None
     baud: int | None = None
     counters: Counters = Counters.CACHES

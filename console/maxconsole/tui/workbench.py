@@ -82,7 +82,7 @@ class RealWorkbench:
             if choice.model is None and not demo.demo_path().is_file():
                 demo.fetch_demo(lambda words: progress("fetch", 0, 0, words))
             setup = Setup(
-                board, choice.model, choice.context, choice.batch, choice.fast, port=choice.port, baud=choice.baud
+                board, choice.model, choice.context, choice.batch, choice.timing, port=choice.port, baud=choice.baud
             )
             session = LiveSession(BoardSession.open(setup, progress), claim)
         except BaseException:

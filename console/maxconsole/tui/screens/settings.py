@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -21,6 +21,9 @@ from maxconsole.tui.screens.dialog import Dialog, DialogKeys
 from maxconsole.tui.seam import Choice, Generating
 from maxconsole.tui.widgets.rule import Rule
 from maxconsole.tui.widgets.toggle import Toggle
+
+if TYPE_CHECKING:
+    from maxconsole.session.machine import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,12 @@ _CHOICE: Final = (
     Field("context", "context", int, "tokens that a query can see"),
     Field("batch", "prefill batch", int, "prompt tokens computed together"),
 )
-_TIMING: Final = ("timed", "fast")
+_TIMING: Final[tuple[Timing, ...]] = ("timed", "fast", "off")
+_ABOUT_TIMING: Final = {
+    "timed": "an out-of-order core, instruction by instruction",
+    "fast": "quicker: port bounds and caches only",
+    "off": "quickest: nothing is counted",
+}
 _COUNTERS: Final = tuple(Counters)
 
 
@@ -92,8 +100,8 @@ class SettingsDialog(Dialog[Settings]):
                     yield _row(field, getattr(self._choice, field.name))
                 with Horizontal(classes="field"):
                     yield Label("virtual board", classes="label")
-                    yield Toggle(_TIMING, int(self._choice.fast), id="fast")
-                    yield Label("fast: quicker, without any figures", classes="about")
+                    yield Toggle(_TIMING, _TIMING.index(self._choice.timing), id="timing")
+                    yield Label(_ABOUT_TIMING[self._choice.timing], id="about-timing", classes="about")
             yield Static("", id="complaint", markup=False)
             yield DialogKeys(("↑↓ Tab", "move"), ("Enter", "save"), ("Esc", "leave as it was"))
 
@@ -104,6 +112,15 @@ class SettingsDialog(Dialog[Settings]):
     @property
     def _counters(self) -> Counters:
         return _COUNTERS[self.query_one("#counters", Toggle).index]
+
+    @property
+    def _timing(self) -> Timing:
+        return _TIMING[self.query_one("#timing", Toggle).index]
+
+    @on(Toggle.Turned, "#timing")
+    def say_what_times(self) -> None:
+        """Beside the toggle."""
+        self.query_one("#about-timing", Label).update(_ABOUT_TIMING[self._timing])
 
     @on(Toggle.Turned, "#counters")
     def say_what_is_counted(self) -> None:
@@ -118,7 +135,7 @@ class SettingsDialog(Dialog[Settings]):
         try:
             generating = replace(self._generating, **self._values(_GENERATING))  # type: ignore[arg-type]
             choice = replace(self._choice, **self._values(_CHOICE))  # type: ignore[arg-type]
-            choice = replace(choice, fast=bool(self.query_one("#fast", Toggle).index), counters=self._counters)
+            choice = replace(choice, timing=self._timing, counters=self._counters)
             self._check(choice, generating)
         except UserError as error:
             self.query_one("#complaint", Static).update(f"▲ {error.what}. {error.hint}")
