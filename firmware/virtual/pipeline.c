@@ -12,7 +12,7 @@ enum {
     CAP_BITS = 0x04040404, // the third sets one of these bits
     WINDOW_SHIFT = 5,      // instructions are predicted and fetched by 32 bytes (WikiChip)
     RUN_AHEAD = 8,         // windows that fetch may be ahead of dispatch: assumed
-    REFILL = 14, // from a mispredicted branch's execution to dispatch on the right path. The documented
+    REFILL = 12, // from a mispredicted branch's execution to dispatch on the right path. The documented
                  // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
                  // branch benchmark)
     LONGEST = 2048, // cycles that one micro-op may be ahead of the next: beyond, the ring is made to follow
