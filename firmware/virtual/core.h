@@ -129,6 +129,8 @@ static inline uint64_t core_cycles(const struct core *core) {
     return core->ticks / TICKS_PER_CYCLE;
 }
 
+// events.c
+
 /// Value of a PMU event; `known` is false, and the value 0, for events that the model does not have.
 uint64_t core_event(const struct core *core, unsigned event, bool *known);
 

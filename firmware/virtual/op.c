@@ -101,10 +101,12 @@ struct op op_make(const struct a64_insn *insn) {
     for (size_t t = 0; t < sizeof op.target; t++)
         op.target[t] = operands->target[t] == A64_NO_REGISTER ? OP_NO_TARGET : operands->target[t];
     memcpy(op.data, operands->data, sizeof op.data);
-    if (insn->access.kind == ACCESS_NONE) { // TBL and TBX of several registers
-        op.data[0] = operands->source[3];
-        op.data[1] = operands->source[4];
-        op.data[2] = operands->source[5];
+    if (insn->access.kind == ACCESS_NONE) { // CSEL; TBL and TBX of several registers
+        const bool free = op.accumulator == OP_NO_REGISTER;
+        if (free)
+            op.accumulator = operands->source[2];
+        memcpy(op.data, operands->source + (free ? 3 : 2), free ? 3 : 4);
     }
+    op.special = op.wait != WAIT_NONE || op.caps || op.mops != 1;
     return op;
 }

@@ -2,6 +2,7 @@
 // One instruction, packed for the pipeline model: all that it asks of the core.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "a64_decode.h"
@@ -14,7 +15,7 @@ enum unit { UNIT_B, UNIT_I, UNIT_M, UNIT_V, UNIT_V0, UNIT_V1, UNIT_L, UNITS };
 
 enum op_kind {
     OP_NONE,    // no micro-op: NOP
-    OP_ONE,     // one micro-op for one certain pipe; at most two targets, three sources and an accumulator
+    OP_ONE,     // one micro-op for one certain pipe; at most two targets, two sources and an accumulator
     OP_INTEGER, // the same for S0, S1 or M
     OP_VECTOR,  // the same for V0 or V1
     OP_GENERAL, // registers only
@@ -26,10 +27,10 @@ enum op_kind {
 };
 
 struct op {
-    uint8_t source[3]; // needed to issue; of loads and stores those of the address
+    uint8_t source[2]; // needed to issue; of loads and stores those of the address
     uint8_t data[4];   // stored, merged with; further sources where four do not suffice
     uint8_t target[4];
-    uint8_t accumulator; // needed late, where the instruction that makes it is of the same family
+    uint8_t accumulator; // needed late, where its maker is of the same family; or a third source
     uint8_t base;        // written back a cycle after issue
     uint8_t latency;     // from the start of the last micro-op
     uint16_t forwarding; // enum a64_family << 8 | how much earlier an accumulator of the same family has the
@@ -40,6 +41,7 @@ struct op {
     uint8_t busy, times; // cycles that each keeps its pipe
     uint8_t second_unit, second_busy, second_times;
     uint8_t wait;    // enum a64_wait
+    bool special;    // waits, is capped, or is more than one macro-operation
     uint16_t access; // of loads and stores: index into the block's accesses
     uint32_t caps;   // by byte: micro-ops for B, M, V0, V1 alone, whose number per cycle is limited
 };

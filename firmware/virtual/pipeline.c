@@ -12,17 +12,20 @@ enum {
     CAP_BITS = 0x04040404, // the third sets one of these bits
     WINDOW_SHIFT = 5,      // instructions are predicted and fetched by 32 bytes (WikiChip)
     RUN_AHEAD = 8,         // windows that fetch may be ahead of dispatch: assumed
-    REFILL = 14, // from a mispredicted branch's execution to dispatch on the right path. The documented
+    REFILL = 12, // from a mispredicted branch's execution to dispatch on the right path. The documented
                  // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
                  // branch benchmark)
     LONGEST = 2048, // cycles that one micro-op may be ahead of the next: beyond, the ring is made to follow
 };
 
 struct pipeline *pipeline_new(void) {
-    struct pipeline *p = calloc(1, sizeof *p);
+    struct pipeline *p = aligned_alloc(_Alignof(struct pipeline), sizeof *p);
     if (!p)
         abort();
+    memset(p, 0, sizeof *p);
     p->limit = (RING_ROWS - LONGEST / 64) * 64;
+    for (unsigned port = 0; port < PORTS; port++)
+        p->queue[port].entries = port < PORT_L0 ? QUEUE : LOAD_QUEUE;
     return p;
 }
 
@@ -48,11 +51,6 @@ void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
         pass_rows(p);
 }
 
-static void wait_before(struct pipeline *p, const struct op *op, uint64_t *stalled) {
-    const uint64_t finished = (p->retired + 3) >> 2;
-    stall_until(p, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished, stalled);
-}
-
 /// At most two micro-ops for B, M, V0, V1 each in one dispatch cycle.
 static void apply_caps(struct pipeline *p, const struct op *op) {
     const uint64_t now = dispatched(p);
@@ -63,6 +61,17 @@ static void apply_caps(struct pipeline *p, const struct op *op) {
         p->caps = NO_CAPS + op->caps;
         p->capped = now + 1;
     }
+}
+
+/// What only some instructions wait for before they are dispatched.
+static void wait_before(struct pipeline *p, const struct op *op, uint64_t *stalled) {
+    if (op->wait != WAIT_NONE) {
+        const uint64_t finished = (p->retired + 3) >> 2;
+        stall_until(p, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished, stalled);
+    }
+    stall_until(p, p->rob[(p->rob_next + op->mops - 1) % ROB], stalled);
+    if (op->caps)
+        apply_caps(p, op);
 }
 
 /// Instructions of registers only that are more than one micro-op, or branches.
@@ -82,13 +91,11 @@ static void follow_general(struct pipeline *p, const struct op *op, uint64_t rea
 static inline void follow(struct core *core, struct pipeline *p, const struct op *op,
                           const struct touch *touch) {
     uint64_t *const stalled = &core->counts.stall_ticks;
-    if (__builtin_expect(op->wait != WAIT_NONE, 0))
-        wait_before(p, op, stalled);
-    const uint64_t room = p->rob[(p->rob_next + op->mops - 1) % ROB];
+    const uint64_t room = p->rob[p->rob_next % ROB];
     if (__builtin_expect(room > dispatched(p), 0))
         stall_until(p, room, stalled);
-    if (op->caps)
-        apply_caps(p, op);
+    if (op->special)
+        wait_before(p, op, stalled);
     uint64_t ready = operands_ready(p, op);
     if (__builtin_expect(ready >= p->limit, 0)) {
         stall_until(p, ready - LONGEST, stalled);

@@ -16,7 +16,8 @@ enum {
     ROB = 128,       // macro-operations: WikiChip, LLVM's Neoverse N1 model
     LOADS = 68,      // in flight: assumed
     STORES = 72,     // assumed
-    QUEUE = 16,
+    QUEUE = 16,      // entries of an issue queue (AnandTech, from Arm), but of L0 and L1:
+    LOAD_QUEUE = 12,
     RECENT_STORES = 256,
 };
 
@@ -36,10 +37,11 @@ struct ring_row {
 /// once that cycle has come.
 struct queue {
     uint32_t starts[QUEUE] __attribute__((aligned(16)));
+    uint32_t entries;
     uint32_t next; // entry to look at first
     uint32_t last; // start of the micro-op that came last
     uint32_t full; // no entry is free before this cycle
-};
+} __attribute__((aligned(128)));
 
 struct pipeline {
     uint64_t slot;      // 4 * cycle + how many macro-operations this cycle has taken in: the next one's place
@@ -60,7 +62,7 @@ struct pipeline {
     unsigned rob_next, load_next, store_next;
     bool late; // which of two latencies the next forwarded load has
     struct queue queue[PORTS];
-    struct ring_row ring[RING_ROWS];
+    struct ring_row ring[RING_ROWS] __attribute__((aligned(64)));
     struct pending_store recent[RECENT_STORES];
     struct predictor predictor;
 };

@@ -22,35 +22,66 @@ static unsigned started(const struct queue *queue, uint32_t now) {
 }
 
 /// When the next micro-op leaves the full queue.
-static uint32_t next_start(const struct queue *queue, unsigned entries, uint32_t now) {
+static uint32_t next_start(const struct queue *queue, uint32_t now) {
     const uint32_t oldest = queue->starts[queue->next] - now;
     if (oldest == 1) // usually
         return now + 1;
     uint32_t least = queue->starts[0] - now;
-    for (unsigned n = 1; n < entries; n++)
+    for (unsigned n = 1; n < queue->entries; n++)
         least = queue->starts[n] - now < least ? queue->starts[n] - now : least;
     return now + least;
 }
 
-uint32_t *find_entry(struct queue *queue, unsigned entries, uint32_t now) {
+/// A free entry of the queue at the cycle `now`; or NULL, and queue->full says when there is one.
+static uint32_t *find_entry(struct queue *queue, uint32_t now) {
     if ((int32_t)(queue->full - now) > 0)
         return NULL;
-    const unsigned free = started(queue, now) & ((1u << entries) - 1);
+    const unsigned free = started(queue, now) & ((1u << queue->entries) - 1);
     if (free)
         return &queue->starts[__builtin_ctz(free)];
-    queue->full = next_start(queue, entries, now);
+    queue->full = next_start(queue, now);
     return NULL;
+}
+
+/// As enter(), into any entry.
+static uint64_t enter_at(struct pipeline *p, unsigned port, uint32_t *entry, uint64_t cycle) {
+    struct queue *queue = &p->queue[port];
+    if (entry == &queue->starts[queue->next]) {
+        enter(p, port, cycle);
+    } else { // the oldest stays the next to look at
+        *entry = queue->last = (uint32_t)cycle;
+        take(p, port, cycle);
+    }
+    return cycle;
+}
+
+uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t at, uint64_t ready,
+                              uint64_t *stalled) {
+    const uint32_t now = (uint32_t)(p->slot >> 2);
+    uint32_t *entry = find_entry(&p->queue[port], now);
+    if (entry)
+        return enter_at(p, port, entry, at);
+    const unsigned other = port ^ 1;
+    entry = find_entry(&p->queue[other], now);
+    if (entry)
+        return enter_at(p, other, entry, free_from(p, other, ready));
+    // To the one that has room first.
+    const uint32_t wait = p->queue[port].full - now, other_wait = p->queue[other].full - now;
+    const unsigned chosen = wait <= other_wait ? port : other;
+    const uint64_t cycle = (p->slot >> 2) + (wait <= other_wait ? wait : other_wait);
+    stall_until(p, cycle, stalled);
+    entry = find_entry(&p->queue[chosen], (uint32_t)cycle);
+    return enter_at(p, chosen, entry, free_from(p, chosen, ready > cycle ? ready : cycle + 1));
 }
 
 uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64_t ready, unsigned cycles,
                        uint64_t *stalled) {
-    uint64_t at = UINT64_MAX;
-    unsigned chosen = port;
-    uint32_t *entry = NULL;
     const uint32_t now = (uint32_t)(p->slot >> 2);
-    uint32_t room = UINT32_MAX;
+    uint64_t at = UINT64_MAX;
+    uint32_t *entry = NULL, room = UINT32_MAX;
+    unsigned chosen = port;
     for (unsigned each = port; each < port + count; each++) {
-        uint32_t *free = free_entry(p, each);
+        uint32_t *free = find_entry(&p->queue[each], now);
         const uint64_t cycle = free ? free_from(p, each, ready) : UINT64_MAX;
         if (cycle < at) {
             at = cycle;
@@ -65,26 +96,9 @@ uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64
         const uint64_t cycle = (p->slot >> 2) + room;
         stall_until(p, cycle, stalled);
         at = free_from(p, chosen, ready > cycle ? ready : cycle + 1);
-        entry = free_entry(p, chosen);
+        entry = find_entry(&p->queue[chosen], (uint32_t)cycle);
     }
-    enter(p, chosen, entry, at);
+    enter_at(p, chosen, entry, at);
     keep(p, chosen, at, cycles);
-    return at;
-}
-
-uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled) {
-    unsigned chosen = port ^ 1;
-    uint32_t *entry = free_entry(p, chosen);
-    if (!entry) { // the one that has room first
-        const uint32_t now = (uint32_t)(p->slot >> 2);
-        const uint32_t wait = p->queue[port].full - now, other_wait = p->queue[chosen].full - now;
-        chosen = wait <= other_wait ? port : chosen;
-        const uint64_t cycle = (p->slot >> 2) + (wait <= other_wait ? wait : other_wait);
-        stall_until(p, cycle, stalled);
-        ready = ready > cycle ? ready : cycle + 1;
-        entry = free_entry(p, chosen);
-    }
-    const uint64_t at = free_from(p, chosen, ready);
-    enter(p, chosen, entry, at);
     return at;
 }

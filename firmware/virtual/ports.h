@@ -5,11 +5,6 @@
 
 #include "pipeline.h"
 
-/// Entries of the issue queues (AnandTech, from Arm): 16, but 12 for load/store.
-static inline unsigned entries_of(unsigned port) {
-    return port < PORT_L0 ? QUEUE : 12;
-}
-
 /// Of units that are one pipe.
 _Static_assert(PORT_V0 % 2 == 0 && PORT_V1 == PORT_V0 + 1 && PORT_L0 % 2 == 0 && PORT_L1 == PORT_L0 + 1,
                "pairs");
@@ -44,26 +39,17 @@ static inline void keep(struct pipeline *p, unsigned port, uint64_t cycle, unsig
     }
 }
 
-/// The slow path of free_entry: the oldest entry is not free.
-uint32_t *find_entry(struct queue *queue, unsigned entries, uint32_t now);
-
-/// A free entry of the port's queue at the dispatch cycle; or NULL, and queue->full says when there is one.
-static inline uint32_t *free_entry(struct pipeline *p, unsigned port) {
-    struct queue *queue = &p->queue[port];
-    const uint32_t now = (uint32_t)(p->slot >> 2);
-    uint32_t *entry = &queue->starts[queue->next];
-    if (__builtin_expect((int32_t)(*entry - now) > 0, 0))
-        return find_entry(queue, entries_of(port), now);
-    return entry;
+/// Whether the oldest entry of the queue is still in use. Then others may be free, or not.
+static inline bool occupied(const struct pipeline *p, const struct queue *queue) {
+    return (int32_t)(queue->starts[queue->next] - (uint32_t)(p->slot >> 2)) > 0;
 }
 
-/// A micro-op that starts at `cycle` goes into `entry` of the port's queue, and gets the pipe.
-static inline void enter(struct pipeline *p, unsigned port, uint32_t *entry, uint64_t cycle) {
+/// A micro-op that starts at `cycle` takes the place of the oldest one, and gets the pipe.
+static inline void enter(struct pipeline *p, unsigned port, uint64_t cycle) {
     struct queue *queue = &p->queue[port];
-    *entry = queue->last = (uint32_t)cycle;
-    const unsigned next =
-        queue->next + (entry == &queue->starts[queue->next]); // else the oldest stays the next
-    queue->next = next == entries_of(port) ? 0 : next;
+    const uint32_t next = queue->next;
+    queue->starts[next] = queue->last = (uint32_t)cycle;
+    queue->next = next + 1 == queue->entries ? 0 : next + 1;
     take(p, port, cycle);
 }
 
@@ -71,22 +57,23 @@ static inline void enter(struct pipeline *p, unsigned port, uint32_t *entry, uin
 /// `stalled`, in ticks.
 void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
 
-/// The micro-op, for one of `count` pipes from `port` on, finds a full queue: it goes to another one, or
-/// dispatch waits until it can. Counts lost cycles in `stalled`.
+/// The micro-op, for one of `count` pipes from `port` on, finds the oldest entry of a queue occupied: it
+/// takes another entry, goes to another pipe, or dispatch waits until it can. Counts lost cycles in
+/// `stalled`.
 uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64_t ready, unsigned cycles,
                        uint64_t *stalled);
 
-/// The same for a pair of pipes, of which `port` has a full queue.
-uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled);
+/// The same for a pair of pipes, of which it would take `port` at cycle `at`.
+uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t at, uint64_t ready,
+                              uint64_t *stalled);
 
 /// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later.
 static inline uint64_t start_at(struct pipeline *p, unsigned port, uint64_t ready, unsigned cycles,
                                 uint64_t *stalled) {
-    uint32_t *entry = free_entry(p, port);
-    if (__builtin_expect(!entry, 0))
+    if (__builtin_expect(occupied(p, &p->queue[port]), 0))
         return start_crowded(p, port, 1, ready, cycles, stalled);
     const uint64_t at = free_from(p, port, ready);
-    enter(p, port, entry, at);
+    enter(p, port, at);
     keep(p, port, at, cycles);
     return at;
 }
@@ -106,10 +93,9 @@ static inline uint64_t start_either(struct pipeline *p, unsigned port, uint64_t 
         }
         at = (at | 63) + 1;
     }
-    uint32_t *entry = free_entry(p, port);
-    if (__builtin_expect(!entry, 0))
-        return start_either_crowded(p, port, ready, stalled);
-    enter(p, port, entry, at);
+    if (__builtin_expect(occupied(p, &p->queue[port]), 0))
+        return start_either_crowded(p, port, at, ready, stalled);
+    enter(p, port, at);
     return at;
 }
 
@@ -128,10 +114,9 @@ static inline uint64_t start_integer(struct pipeline *p, uint64_t ready, uint64_
         }
         at = (at | 63) + 1;
     }
-    uint32_t *entry = free_entry(p, port);
-    if (__builtin_expect(!entry, 0))
+    if (__builtin_expect(occupied(p, &p->queue[port]), 0))
         return start_crowded(p, PORT_S0, 3, ready, 1, stalled);
-    enter(p, port, entry, at);
+    enter(p, port, at);
     return at;
 }
 

@@ -16,8 +16,7 @@ static inline uint64_t dispatched(const struct pipeline *p) {
 
 /// When `op` can issue, as far as its sources are concerned.
 static inline uint64_t operands_ready(const struct pipeline *p, const struct op *op) {
-    const uint64_t first = latest(p->ready[op->source[0]], p->ready[op->source[1]]);
-    return latest(latest(first, p->ready[op->source[2]]), dispatched(p) + 1);
+    return latest(latest(p->ready[op->source[0]], p->ready[op->source[1]]), dispatched(p) + 1);
 }
 
 /// `ready`, or later, when the accumulator is there.

@@ -65,8 +65,9 @@ class TestOneThread:
         results = run(board, program, "jump", regions=("jump_out",))
         assert 2001 < results.region("jump_out").instructions < 3000
 
-    def test_two_runs_agree_in_everything(self, board: Board, program: Path) -> None:
-        first, second = (run(board, program, "stream", regions=("stream",)) for _ in range(2))
+    @pytest.mark.parametrize("mode", ["fast", "timed"])
+    def test_two_runs_agree_in_everything(self, board: Board, program: Path, mode: Mode) -> None:
+        first, second = (run(board, program, "stream", mode=mode, regions=("stream",)) for _ in range(2))
         assert first == second
 
     def test_memory_that_is_streamed_comes_from_dram(self, board: Board, program: Path) -> None:
@@ -100,8 +101,9 @@ class TestThreads:
         worker = next(part.counts for part in results.threads if part.number != 0)
         assert 2 * 5000 < worker.instructions < 2 * 5000 + 3000
 
-    def test_four_threads_spread_by_at_most_two_percent(self, board: Board, program: Path) -> None:
-        cycles = [run(board, program, "stream", "4", barriers=("barrier",)).cycles for _ in range(5)]
+    @pytest.mark.parametrize("mode", ["fast", "timed"])
+    def test_four_threads_spread_by_at_most_two_percent(self, board: Board, program: Path, mode: Mode) -> None:
+        cycles = [run(board, program, "stream", "4", mode=mode, barriers=("barrier",)).cycles for _ in range(5)]
         assert max(cycles) / min(cycles) <= 1.02
 
     def test_threads_beyond_the_cores_are_reported(self, board: Board, program: Path) -> None:

@@ -125,11 +125,12 @@ def test_loops_of_fixed_length_are_learned(loop: Run) -> None:
     assert loop("add x3, x3, #1", [1] * 30 + [0]).mispredicted == 0
 
 
-def test_a_mispredicted_branch_costs_what_was_measured(loop: Run) -> None:
+def test_a_mispredicted_branch_costs_a_refill(loop: Run) -> None:
+    # Less than the 15 to 18 cycles that were measured, of which some go by until the branch is executed (check F7).
     chance = random.Random(1)
     steady = loop("add x3, x3, #1", [chance.randint(0, 1) for _ in range(3000)])
     assert steady.mispredicted == pytest.approx(0.5, abs=0.05)
-    assert 15 <= (steady.cycles - 1) / steady.mispredicted <= 18
+    assert (steady.cycles - 1) / steady.mispredicted == pytest.approx(14, abs=0.1)
 
 
 def test_a_barrier_waits_for_stores(loop: Run) -> None:
