@@ -38,7 +38,7 @@ struct ring_row {
 struct queue {
     uint32_t starts[QUEUE] __attribute__((aligned(16)));
     uint32_t entries;
-    uint32_t next; // entry to look at first
+    uint32_t next; // entry to look at first: usually the oldest
     uint32_t last; // start of the micro-op that came last
     uint32_t full; // no entry is free before this cycle
 } __attribute__((aligned(128)));

@@ -23,8 +23,7 @@ static unsigned started(const struct queue *queue, uint32_t now) {
 
 /// When the next micro-op leaves the full queue.
 static uint32_t next_start(const struct queue *queue, uint32_t now) {
-    const uint32_t oldest = queue->starts[queue->next] - now;
-    if (oldest == 1) // usually
+    if (queue->starts[queue->next] == now + 1) // usually
         return now + 1;
     uint32_t least = queue->starts[0] - now;
     for (unsigned n = 1; n < queue->entries; n++)
@@ -43,15 +42,10 @@ static uint32_t *find_entry(struct queue *queue, uint32_t now) {
     return NULL;
 }
 
-/// As enter(), into any entry.
+/// As enter(), into any entry; the next micro-op looks behind it.
 static uint64_t enter_at(struct pipeline *p, unsigned port, uint32_t *entry, uint64_t cycle) {
-    struct queue *queue = &p->queue[port];
-    if (entry == &queue->starts[queue->next]) {
-        enter(p, port, cycle);
-    } else { // the oldest stays the next to look at
-        *entry = queue->last = (uint32_t)cycle;
-        take(p, port, cycle);
-    }
+    p->queue[port].next = (uint32_t)(entry - p->queue[port].starts);
+    enter(p, port, cycle);
     return cycle;
 }
 

@@ -39,12 +39,12 @@ static inline void keep(struct pipeline *p, unsigned port, uint64_t cycle, unsig
     }
 }
 
-/// Whether the oldest entry of the queue is still in use. Then others may be free, or not.
+/// Whether the next entry of the queue is still in use. Then others may be free, or not.
 static inline bool occupied(const struct pipeline *p, const struct queue *queue) {
     return (int32_t)(queue->starts[queue->next] - (uint32_t)(p->slot >> 2)) > 0;
 }
 
-/// A micro-op that starts at `cycle` takes the place of the oldest one, and gets the pipe.
+/// A micro-op that starts at `cycle` gets the next entry, and the pipe.
 static inline void enter(struct pipeline *p, unsigned port, uint64_t cycle) {
     struct queue *queue = &p->queue[port];
     const uint32_t next = queue->next;
@@ -57,7 +57,7 @@ static inline void enter(struct pipeline *p, unsigned port, uint64_t cycle) {
 /// `stalled`, in ticks.
 void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
 
-/// The micro-op, for one of `count` pipes from `port` on, finds the oldest entry of a queue occupied: it
+/// The micro-op, for one of `count` pipes from `port` on, finds the next entry of a queue occupied: it
 /// takes another entry, goes to another pipe, or dispatch waits until it can. Counts lost cycles in
 /// `stalled`.
 uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64_t ready, unsigned cycles,
