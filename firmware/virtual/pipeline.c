@@ -16,6 +16,7 @@ enum {
                  // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
                  // branch benchmark)
     LONGEST = 2048, // cycles that one micro-op may be ahead of the next: beyond, the ring is made to follow
+    SETTLE_SHIFT = 20, // the queues are settled every 1 << 20 rows of 64 cycles
 };
 
 struct pipeline *pipeline_new(void) {
@@ -29,10 +30,27 @@ struct pipeline *pipeline_new(void) {
     return p;
 }
 
+/// The queues' cycles have 32 bits: what has passed by cycle `now` must not fall so far behind that it would
+/// seem to come. `all` has passed where time has made a leap.
+static void settle_queues(struct pipeline *p, uint32_t now, bool all) {
+    for (struct queue *queue = p->queue; queue < p->queue + PORTS; queue++) {
+        for (unsigned n = 0; n < QUEUE; n++)
+            if (all || (int32_t)(queue->starts[n] - now) < 0)
+                queue->starts[n] = now;
+        if (all || (int32_t)(queue->last - now) < 0)
+            queue->last = now;
+        if (all || (int32_t)(queue->full - now) < 0)
+            queue->full = now;
+    }
+}
+
 /// Empties the rows that dispatch has passed.
 static void pass_rows(struct pipeline *p) {
     const uint64_t row = p->slot >> 8;
-    if (row - p->row >= RING_ROWS)
+    const bool leap = row - p->row >= RING_ROWS;
+    if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0))
+        settle_queues(p, (uint32_t)(row * 64), leap);
+    if (leap)
         memset(p->ring, 0, sizeof p->ring);
     else
         for (; p->row < row; p->row++)

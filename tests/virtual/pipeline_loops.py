@@ -23,15 +23,18 @@ class Steady:
     mispredicted: float
 
 
-def run_loop(program: Path, body: str, outcomes: Sequence[int] = (), iterations: int = 2000) -> Steady:
-    """`body`: instructions separated by ';', to which the counter and the branch back are added."""
+def run_loop(program: Path, body: str, outcomes: Sequence[int] = (), iterations: int = 2000, leap: int = 0) -> Steady:
+    """`body`: instructions separated by ';', to which the counter and the branch back are added.
+
+    `leap`: cycles by which time jumps ahead before what is measured.
+    """
     source, code = program.with_name("loop.s"), program.with_name("loop.bin")
     lines = [".arch armv8.2-a+dotprod+fp16", "1:", *body.split(";"), "subs x0, x0, #1", "b.ne 1b", ""]
     source.write_text("\n".join(lines), "ascii")
     subprocess.run(["aarch64-linux-gnu-as", source, "-o", program.with_name("loop.o")], check=True, timeout=20)
     copy = ["aarch64-linux-gnu-objcopy", "-O", "binary", "-j", ".text", program.with_name("loop.o"), code]
     subprocess.run(copy, check=True, timeout=20)
-    command = [program, str(iterations), *map(str, outcomes)]
+    command = [program, f"{iterations}+{leap}", *map(str, outcomes)]
     with code.open("rb") as words:
         output = subprocess.run(command, stdin=words, capture_output=True, text=True, check=True, timeout=60).stdout
     cycles, mispredicted, _ = output.split()

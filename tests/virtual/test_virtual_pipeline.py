@@ -15,7 +15,7 @@ Run = Callable[..., Steady]
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory: pytest.TempPathFactory) -> Run:
     program = build_pipeline(tmp_path_factory.mktemp("pipeline"))
-    return lambda body, outcomes=(): run_loop(program, body, outcomes)
+    return lambda body, outcomes=(), leap=0: run_loop(program, body, outcomes, leap=leap)
 
 
 def many(instruction: str, count: int) -> str:
@@ -135,3 +135,10 @@ def test_a_mispredicted_branch_costs_a_refill(loop: Run) -> None:
 
 def test_a_barrier_waits_for_stores(loop: Run) -> None:
     assert loop("str x3, [x1]; dmb ish").cycles > loop("str x3, [x1]").cycles + 2
+
+
+@pytest.mark.parametrize("leap", [1 << 20, (1 << 31) - 1000, (1 << 31) + 1000, (1 << 32) + 7, 1 << 40])
+def test_time_that_leaps_ahead_leaves_nothing_waiting(loop: Run, leap: int) -> None:
+    """A core can stand still for long. Its queues were full before; they keep 32 bits of each time."""
+    body = ";".join(["ushr v1.4s, v0.4s, #1"] * 12 + ["mul x1, x2, x3"] * 4)
+    assert loop(body, leap=leap).cycles == pytest.approx(loop(body).cycles, rel=0.01)
