@@ -112,12 +112,14 @@ static void add_segments(struct core *core, const struct block *block, unsigned 
         core->counts.stores += segment->stores;
         core->counts.undecoded += segment->undecoded;
     }
+    const uint64_t bound = a64_port_bound(&cost);
+    core->counts.bound_ticks += bound;
     if (core->pipeline) {
         if (from < to)
             run_segments(core, block, from, to);
         return;
     }
-    core->ticks += a64_port_bound(&cost);
+    core->ticks += bound;
     for (const struct segment *segment = block->segment + from; segment < block->segment + to; segment++)
         add_ranges(core, block->range + segment->first_range, segment->ranges);
 }
@@ -164,6 +166,7 @@ void core_begin_block(struct core *core, const struct block *begins) {
     core->counts.loads += block->loads;
     core->counts.stores += block->stores;
     core->ticks += block->ticks;
+    core->counts.bound_ticks += block->ticks;
     add_ranges(core, block->range, block->ranges);
     clear_slots(core, block);
 }

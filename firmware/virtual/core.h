@@ -30,6 +30,7 @@ struct counts {
     uint64_t
         stall_ticks; // fast: waiting for memory; timed: nothing dispatched, for want of room behind dispatch
     uint64_t fetch_ticks; // timed: nothing dispatched, for want of instructions
+    uint64_t bound_ticks; // of the busiest pipe, block by block
     uint64_t branches, mispredicts;
     struct {
         uint64_t load, store, integer, vector, floating, branch;

@@ -131,6 +131,8 @@ uint64_t core_event(const struct core *core, unsigned event, bool *known) {
         return core_cycles(core);
     case 0x24: // STALL_BACKEND; in mode `fast`, waiting for memory
         return core->counts.stall_ticks / TICKS_PER_CYCLE;
+    case 0xc000: // of our own: what the ports allow
+        return core->counts.bound_ticks / TICKS_PER_CYCLE;
     }
     *known =
         memory_event(core, event, &value) || (core->pipeline && pipeline_event(&core->counts, event, &value));

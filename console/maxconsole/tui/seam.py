@@ -27,8 +27,8 @@ class Progress(Protocol):
 class Choice:
     """What the user wants to run. `board` empty is the default one, `model` None the demo model.
 
-    `timing` is a virtual board's. `port` is the serial port of a board that runs already; `baud`
-    None is its profile's rate. `counters` may change while the board runs.
+    `timing` is a virtual board's. `cores` None leaves to the firmware how many work. `port` is the serial port of a
+    board that runs already; `baud` None is its profile's rate. `counters` may change while the board runs.
     """
 
     board: str = ""
@@ -36,6 +36,7 @@ class Choice:
     context: int = 512
     batch: int = 64
     timing: Timing = "timed"
+    cores: int | None = None
     port: str | None = None
     baud: int | None = None
     counters: Counters = Counters.CACHES

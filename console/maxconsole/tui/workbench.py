@@ -72,7 +72,10 @@ class RealWorkbench:
         if generating.max_new < 1:
             raise UserError("an answer has one token at least", hint="give the longest answer in tokens")
         check_context(choice.context, choice.batch)
-        events_for(choice.counters, self._board(choice))
+        board = self._board(choice)
+        events_for(choice.counters, board)
+        if choice.cores is not None and not 1 <= choice.cores <= board.cpu.cores:
+            raise UserError(f"{choice.cores} cores cannot work", hint=f"{board.name} has {board.cpu.cores}")
 
     def open(self, choice: Choice, progress: Progress) -> Session:
         """Raises UserError and its kinds, also for a board that another console holds."""
@@ -82,7 +85,14 @@ class RealWorkbench:
             if choice.model is None and not demo.demo_path().is_file():
                 demo.fetch_demo(lambda words: progress("fetch", 0, 0, words))
             setup = Setup(
-                board, choice.model, choice.context, choice.batch, choice.timing, port=choice.port, baud=choice.baud
+                board,
+                choice.model,
+                choice.context,
+                choice.batch,
+                cores=choice.cores,
+                timing=choice.timing,
+                port=choice.port,
+                baud=choice.baud,
             )
             session = LiveSession(BoardSession.open(setup, progress), claim)
         except BaseException:

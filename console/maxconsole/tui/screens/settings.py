@@ -50,6 +50,7 @@ _GENERATING: Final = (
 _CHOICE: Final = (
     Field("context", "context", int, "tokens that a query can see"),
     Field("batch", "prefill batch", int, "prompt tokens computed together"),
+    Field("cores", "cores", int, "that work; empty: as many as are best", optional=True),
 )
 _TIMING: Final[tuple[Timing, ...]] = ("timed", "fast", "off")
 _ABOUT_TIMING: Final = {
