@@ -15,7 +15,8 @@ enum {
     REFILL = 12, // from a mispredicted branch's execution to dispatch on the right path. The documented
                  // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
                  // branch benchmark)
-    LONGEST = 2048, // cycles that one micro-op may be ahead of the next: beyond, the ring is made to follow
+    RENEW_BITS = 24, // of rows: queues are renewed every 2^30 cycles
+    LONGEST = 2048,  // cycles that one micro-op may be ahead of the next: beyond, the ring is made to follow
 };
 
 struct pipeline *pipeline_new(void) {
@@ -29,9 +30,23 @@ struct pipeline *pipeline_new(void) {
     return p;
 }
 
+/// The low 32 bits of a cycle tell past from future for half their range: what is older is made younger.
+static void renew_queues(struct pipeline *p) {
+    const uint32_t now = (uint32_t)dispatched(p);
+    for (unsigned port = 0; port < PORTS; port++) {
+        struct queue *queue = &p->queue[port];
+        for (unsigned n = 0; n < QUEUE; n++)
+            if (queue->starts[n] - now > RING_ROWS * 64)
+                queue->starts[n] = now;
+        queue->last = queue->full = now;
+    }
+}
+
 /// Empties the rows that dispatch has passed.
 static void pass_rows(struct pipeline *p) {
     const uint64_t row = p->slot >> 8;
+    if ((row ^ p->row) >> RENEW_BITS)
+        renew_queues(p);
     if (row - p->row >= RING_ROWS)
         memset(p->ring, 0, sizeof p->ring);
     else
