@@ -57,21 +57,20 @@ static inline void enter(struct pipeline *p, unsigned port, uint64_t cycle) {
 /// `stalled`, in ticks.
 void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
 
-/// The micro-op, for one of `count` pipes from `port` on, finds the next entry of a queue occupied: it
-/// takes another entry, goes to another pipe, or dispatch waits until it can. Counts lost cycles in
-/// `stalled`.
-uint64_t start_crowded(struct pipeline *p, unsigned port, unsigned count, uint64_t ready, unsigned cycles,
-                       uint64_t *stalled);
-
-/// The same for a pair of pipes, of which it would take `port` at cycle `at`.
+// The slow paths of the three below, where the next entry of a queue is occupied: the micro-op takes another
+// entry, goes to another pipe, or dispatch waits until it can.
+uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready, unsigned cycles,
+                          uint64_t *stalled);
 uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t at, uint64_t ready,
                               uint64_t *stalled);
+uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready, uint64_t *stalled);
 
-/// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later.
+/// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later. Counts cycles
+/// lost to full queues in `stalled`.
 static inline uint64_t start_at(struct pipeline *p, unsigned port, uint64_t ready, unsigned cycles,
                                 uint64_t *stalled) {
     if (__builtin_expect(occupied(p, &p->queue[port]), 0))
-        return start_crowded(p, port, 1, ready, cycles, stalled);
+        return start_at_crowded(p, port, ready, cycles, stalled);
     const uint64_t at = free_from(p, port, ready);
     enter(p, port, at);
     keep(p, port, at, cycles);
@@ -115,7 +114,7 @@ static inline uint64_t start_integer(struct pipeline *p, uint64_t ready, uint64_
         at = (at | 63) + 1;
     }
     if (__builtin_expect(occupied(p, &p->queue[port]), 0))
-        return start_crowded(p, PORT_S0, 3, ready, 1, stalled);
+        return start_integer_crowded(p, ready, stalled);
     enter(p, port, at);
     return at;
 }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "hierarchy.h"
 
@@ -13,8 +14,14 @@ enum {
     SEARCHED = 64,      // frames that one return may skip: longjmp, exceptions
     NESTED = 32,        // marked functions inside each other
     LISTED = 64,        // calls of a region whose cycles are kept one by one
-    YIELD_EVERY = 64,   // blocks of a waiting thread
     PROGRESS = 1 << 18, // blocks between two lines of progress
+
+    // Threads that share out work by who comes first do it in the host's time. So that they get what they
+    // would get in modeled time, one that is ahead lets the others catch up.
+    AHEAD = 10000 * TICKS_PER_CYCLE, // allowed
+    COMPARE_EVERY = 64,              // blocks
+    NAP_NS = 50000,
+    NAPS = 40, // then who has not moved is asleep in the kernel, and not waited for
 };
 
 /// A marked function that a thread is in.
@@ -39,15 +46,17 @@ struct thread {
     unsigned active;
     struct activation activation[NESTED];
     uint64_t waiting, blocks;
+    uint64_t asleep; // as many blocks had it executed when others gave up waiting for it
     struct tally since;
     struct region region[MARKS];
+    bool live;
 };
 
 static const struct options *options;
-static const struct block nothing; // what a thread executed before its first block
-static struct core unmodeled;      // of threads beyond the number of cores: its contents mean nothing
+static const struct block nothing;         // what a thread executed before its first block
+static struct core unmodeled;              // of threads beyond the number of cores: its contents mean nothing
+static struct thread on_core[MODEL_CORES]; // reused, never freed: others look at them
 static struct thread *thread[USER_VCPUS];
-static struct thread *running[MODEL_CORES];
 static unsigned threads, threads_unmodeled;
 static bool ended;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -90,25 +99,22 @@ void user_thread_begins(unsigned vcpu) {
     pthread_mutex_lock(&lock);
     threads++;
     unsigned c = 0;
-    while (c < options->threads && running[c])
+    while (c < options->threads && on_core[c].live)
         c++;
     if (vcpu >= USER_VCPUS || c == options->threads) {
         threads_unmodeled++;
         pthread_mutex_unlock(&lock);
         return;
     }
-    struct thread *t = calloc(1, sizeof *t);
-    if (!t)
-        abort();
     static const struct place nowhere;
-    t->vcpu = vcpu;
-    t->core = &cores[c];
-    t->last = &nowhere;
+    struct thread *t = &on_core[c];
+    *t = (struct thread){.vcpu = vcpu, .core = &cores[c], .last = &nowhere, .asleep = ~UINT64_C(0)};
     if (host_core && t->core->ticks < host_core->ticks)
         t->core->ticks = host_core->ticks; // not before it was created
     restart(t->core, &nothing);
     t->since = now(t);
-    running[c] = thread[vcpu] = t;
+    t->live = true;
+    thread[vcpu] = t;
     user_core[vcpu] = t->core;
     pthread_mutex_unlock(&lock);
 }
@@ -121,24 +127,23 @@ static void retire(struct thread *t) {
     for (unsigned m = 0; m < options->marks; m++)
         if (t->region[m].sum.calls)
             results_region(t->vcpu, options->mark[m].address, &t->region[m].sum, t->region[m].cycles, LISTED);
-    running[t->core - cores] = thread[t->vcpu] = NULL;
+    t->live = false;
+    thread[t->vcpu] = NULL;
     user_core[t->vcpu] = &unmodeled;
 }
 
 void user_thread_ends(unsigned vcpu) {
     pthread_mutex_lock(&lock);
-    struct thread *t = vcpu < USER_VCPUS ? thread[vcpu] : NULL;
-    if (t)
-        retire(t);
+    if (vcpu < USER_VCPUS && thread[vcpu])
+        retire(thread[vcpu]);
     pthread_mutex_unlock(&lock);
-    free(t);
 }
 
 void user_end(void) {
     pthread_mutex_lock(&lock);
     for (unsigned c = 0; c < MODEL_CORES; c++)
-        if (running[c])
-            retire(running[c]); // not freed: it may be running still
+        if (on_core[c].live)
+            retire(&on_core[c]);
     ended = true;
     results_end(threads, threads_unmodeled);
     pthread_mutex_unlock(&lock);
@@ -233,6 +238,28 @@ static void follow(struct thread *t, const struct place *place) {
     }
 }
 
+/// The thread that is furthest behind `t`, if it is too far; NULL when all are near.
+static struct thread *straggler(const struct thread *t) {
+    struct thread *last = NULL;
+    for (struct thread *other = on_core; other < on_core + options->threads; other++)
+        if (other->live && !other->core->paused && other->blocks != other->asleep &&
+            other->core->ticks + AHEAD < t->core->ticks && (!last || other->core->ticks < last->core->ticks))
+            last = other;
+    return last;
+}
+
+static void let_others_catch_up(const struct thread *t) {
+    struct thread *last = straggler(t);
+    if (!last)
+        return;
+    const uint64_t blocks = last->blocks;
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    for (unsigned n = 0; n < NAPS && straggler(t) == last; n++)
+        nanosleep(&nap, NULL);
+    if (last->blocks == blocks)
+        last->asleep = blocks;
+}
+
 static void progress(void) {
     if (pthread_mutex_trylock(&lock))
         return; // somebody else is writing
@@ -256,9 +283,12 @@ void user_block(unsigned vcpu, const struct place *place) {
     if (paused && !t->core->paused)
         restart(t->core, place->block);
     t->blocks++;
-    if (__builtin_expect(t->core->paused, 0) && t->active &&
-        options->mark[t->activation[t->active - 1].mark].kind == MARK_BARRIER && !(t->blocks % YIELD_EVERY))
-        sched_yield(); // it spins: let those that it waits for run
+    if (!(t->blocks % COMPARE_EVERY) && options->threads > 1) {
+        if (!t->core->paused)
+            let_others_catch_up(t);
+        else if (t->active && options->mark[t->activation[t->active - 1].mark].kind == MARK_BARRIER)
+            sched_yield(); // it spins: let those that it waits for run
+    }
     if (place->flow == FLOW_CALLS)
         host_core = t->core;
     if (__builtin_expect(!(t->blocks % PROGRESS), 0))
