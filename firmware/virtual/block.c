@@ -312,6 +312,15 @@ static uint64_t branch_target(uint32_t word, uint64_t pc) {
     return pc + (uint64_t)((int64_t)((uint64_t)(word >> 5) << 45) >> 43); // B.cond, CBZ, CBNZ
 }
 
+static void add_mix(struct mix *sum, const struct mix *mix) {
+    sum->load += mix->load;
+    sum->store += mix->store;
+    sum->integer += mix->integer;
+    sum->vector += mix->vector;
+    sum->floating += mix->floating;
+    sum->branch += mix->branch;
+}
+
 /// What mode `timed` needs: an op for each instruction, and its access.
 static void add_ops(struct block *block) {
     struct op op[BLOCK_INSNS];
@@ -352,10 +361,12 @@ static struct block *build(const struct options *options) {
         block->loads += now.segment[s].loads;
         block->stores += now.segment[s].stores;
         block->undecoded += now.segment[s].undecoded;
+        add_mix(&block->mix, &now.segment[s].mix);
     }
     block->ticks = (uint32_t)a64_port_bound(&cost);
     block->idles = now.insn[now.insns - 1].idles;
-    block->rare = block->idles || block->undecoded || options->verify || options->timed;
+    block->special = block->idles || block->undecoded || options->verify;
+    block->rare = block->special || options->timed;
     block->slots = now.slots;
     block->segments = now.segments;
     block->ranges = now.ranges;

@@ -94,9 +94,11 @@ struct block {
     uint32_t ticks; // port bound of the whole block
     uint32_t loads, stores, undecoded;
     bool idles;      // ends with WFI
-    bool rare;       // idles, holds undecoded instructions, is verified or timed: not for the short path
+    bool special;    // idles, holds undecoded instructions, or is verified
+    bool rare;       // special, or timed: not for the short path of mode `fast`
     uint8_t branch;  // enum a64_branch: how it ends
     uint64_t target; // of a direct branch
+    struct mix mix;
     uint16_t slots, segments, ranges, probes, derivations;
     uint16_t unresolved; // PRFM or DC ZVA whose address cannot be derived
     struct range *range;

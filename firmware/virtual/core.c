@@ -86,16 +86,32 @@ static void clear_slots(struct core *core, const struct block *block) {
         core->slot[slot] = 0;
 }
 
-/// The same in mode `timed`, what is counted at translation excepted.
-static void run_segments(struct core *core, const struct block *block, unsigned from, unsigned to) {
-    for (const struct segment *segment = block->segment + from; segment < block->segment + to; segment++) {
-        core->counts.mix.load += segment->mix.load;
-        core->counts.mix.store += segment->mix.store;
-        core->counts.mix.integer += segment->mix.integer;
-        core->counts.mix.vector += segment->mix.vector;
-        core->counts.mix.floating += segment->mix.floating;
-        core->counts.mix.branch += segment->mix.branch;
-    }
+static void count_mix(struct core *core, const struct mix *mix) {
+    core->counts.mix.load += mix->load;
+    core->counts.mix.store += mix->store;
+    core->counts.mix.integer += mix->integer;
+    core->counts.mix.vector += mix->vector;
+    core->counts.mix.floating += mix->floating;
+    core->counts.mix.branch += mix->branch;
+}
+
+/// A whole block in mode `timed`, which led to the one at `next`.
+static void follow_block(struct core *core, const struct block *block, uint64_t next) {
+    core->counts.instructions += block->insns;
+    core->counts.loads += block->loads;
+    core->counts.stores += block->stores;
+    count_mix(core, &block->mix);
+    pipeline_run(core, block, 0, block->insns);
+    pipeline_branch(core, block, next);
+    clear_slots(core, block);
+}
+
+/// Segments of one, what is counted in both modes excepted.
+static void follow_segments(struct core *core, const struct block *block, unsigned from, unsigned to) {
+    if (from == to)
+        return;
+    for (const struct segment *segment = block->segment + from; segment < block->segment + to; segment++)
+        count_mix(core, &segment->mix);
     const struct segment *last = block->segment + to - 1;
     const unsigned first = block->segment[from].first_insn;
     pipeline_run(core, block, first, last->first_insn + last->insns - first);
@@ -115,8 +131,7 @@ static void add_segments(struct core *core, const struct block *block, unsigned 
     const uint64_t bound = a64_port_bound(&cost);
     core->counts.bound_ticks += bound;
     if (core->pipeline) {
-        if (from < to)
-            run_segments(core, block, from, to);
+        follow_segments(core, block, from, to);
         return;
     }
     core->ticks += bound;
@@ -158,7 +173,10 @@ void core_begin_block(struct core *core, const struct block *begins) {
     const struct block *block = core->current;
     core->current = begins;
     if (__builtin_expect(core->consumed | core->paused | block->rare, 0)) {
-        finish_rare(core, block, begins->vaddr);
+        if (block->op && !(core->consumed | core->paused | block->special))
+            follow_block(core, block, begins->vaddr);
+        else
+            finish_rare(core, block, begins->vaddr);
         return;
     }
     core->block_start = core->counts.instructions;

@@ -3,8 +3,11 @@
 
 enum { COUNTER_MAX = 3, COUNTER_MIN = -4, USEFUL_MAX = 3, DECAY_EVERY = 1 << 18 };
 
-/// History lengths: a geometric series up to what two words hold.
-static const uint8_t length[TAGGED_TABLES] = {6, 18, 50, 128};
+#define LAST(outcomes) ((UINT64_C(1) << (outcomes)) - 1)
+
+/// The history that each table sees: 6, 18, 50 and 128 outcomes, a geometric series.
+static const uint64_t seen[TAGGED_TABLES][2] = {
+    {LAST(6), 0}, {LAST(18), 0}, {LAST(50), 0}, {UINT64_MAX, UINT64_MAX}};
 
 static uint64_t mix(uint64_t value) {
     value *= UINT64_C(0x9e3779b97f4a7c15);
@@ -12,13 +15,9 @@ static uint64_t mix(uint64_t value) {
 }
 
 static uint64_t hash(const struct predictor *p, unsigned table, uint64_t pc) {
-    const unsigned bits = length[table];
-    uint64_t recent = p->history[0], old = 0;
-    if (bits < 64)
-        recent &= (UINT64_C(1) << bits) - 1;
-    else
-        old = p->history[1];
-    return mix(mix(recent + table) ^ mix(old) ^ pc >> 2);
+    const uint64_t recent = p->history[0] & seen[table][0], old = p->history[1] & seen[table][1];
+    return mix(recent * UINT64_C(0xff51afd7ed558ccd) ^ old * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+               (pc >> 2) * (2 * table + 1));
 }
 
 static void train(int8_t *counter, bool taken) {
