@@ -46,8 +46,9 @@ class Options:
     `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `mode` chooses the timing
     model. `verify` has the plug-in check every address that it derives, several times slower. `on_uart` gets what the
     UART sends, on a thread of its own; or `on_port` the path of a pseudo terminal that is the UART, to be opened before
-    it returns: no instruction has run yet, and what is sent while nobody has it open is lost. `on_exit` is called on another thread when QEMU ends
-    without being asked to. `ram_folder` puts guest RAM into a file system instead of anonymous memory.
+    it returns: no instruction has run yet, and what is sent while nobody has it open is lost. `on_exit` is called on
+    another thread when QEMU ends without being asked to. `ram_folder` puts guest RAM into a file system instead of
+    anonymous memory.
     """
 
     cores: int = 1
