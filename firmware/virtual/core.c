@@ -100,6 +100,7 @@ static void follow_block(struct core *core, const struct block *block, uint64_t 
     core->counts.instructions += block->insns;
     core->counts.loads += block->loads;
     core->counts.stores += block->stores;
+    core->counts.bound_ticks += block->ticks;
     count_mix(core, &block->mix);
     pipeline_run(core, block, 0, block->insns);
     pipeline_branch(core, block, next);

@@ -80,6 +80,7 @@ def test_latency_of_a_chain(loop: Run, body: str, cycles: float) -> None:
         (many("mla v0.4s, v1.4s, v2.4s", 4), 8),  # 5(2)
         (many("ssra v0.4s, v1.4s, #1", 8), 8),  # 4(1)
         ("fmul v0.4s, v0.4s, v1.4s; fmla v0.4s, v1.4s, v2.4s", 7),  # another kind: 3 and 4
+        ("mla v0.4s, v1.4s, v2.4s; sdot v0.4s, v1.16b, v2.16b", 8),  # another family: 5 and 3
         ("smull v0.4s, v0.4h, v1.4h; smlal v0.4s, v2.4h, v1.4h", 7),  # 3 to the accumulator, 4 to the factor
         ("ins v0.s[0], w3; ins v0.s[1], w4; ins v0.s[2], w5; umov w3, v0.s[0]", 11),  # 5 + 2 + 2 and 2
     ],
@@ -108,8 +109,9 @@ def test_full_issue_queues_hold_up_dispatch(loop: Run) -> None:
 
 
 def test_at_most_two_micro_operations_for_one_pipe_are_dispatched_in_a_cycle(loop: Run) -> None:
-    # The branches themselves take 3 cycles anyway; their queue would hold 16.
-    assert loop("cbz x3, .+4; cbz x3, .+4; nop; nop").cycles == pytest.approx(3, rel=0.01)
+    # Four multiplications need two cycles, the first of which takes in nothing else: 20 places for 18 instructions.
+    assert loop(f"{many('mul w3, w4, w5', 4)};{many('nop', 12)}").cycles == pytest.approx(5, rel=0.01)
+    assert loop(f"{many('add w3, w4, w5', 4)};{many('nop', 12)}").cycles == pytest.approx(4.5, rel=0.01)
 
 
 def test_a_load_gets_the_data_of_a_store_that_is_still_in_the_buffer(loop: Run) -> None:
@@ -133,8 +135,9 @@ def test_a_mispredicted_branch_costs_a_refill(loop: Run) -> None:
     assert (steady.cycles - 1) / steady.mispredicted == pytest.approx(14, abs=0.1)
 
 
-def test_a_barrier_waits_for_stores(loop: Run) -> None:
-    assert loop("str x3, [x1]; dmb ish").cycles > loop("str x3, [x1]").cycles + 2
+def test_a_barrier_waits_until_the_store_buffer_is_empty(loop: Run) -> None:
+    # 16 cycles for the stores, and 4 from the last one's dispatch until it is in the cache.
+    assert loop(many("stp q0, q1, [x1]", 8) + ";dmb ish").cycles == pytest.approx(20, rel=0.01)
 
 
 @pytest.mark.parametrize("leap", [1 << 20, (1 << 31) - 1000, (1 << 31) + 1000, (1 << 32) + 7, 1 << 40])
