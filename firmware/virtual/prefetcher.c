@@ -5,6 +5,7 @@
 
 enum {
     SEQUENCE_NEAR = 8,   // lines that a sequential stream is fetched ahead into L1D: assumed
+    SEQUENCE_ONCE = 16,  // in mode `fast`, where lines are there at once and one step will do: assumed
     SEQUENCE_FAR = 32,   // and into L2: assumed; what the bus carries in one latency is 25 lines on the Pi 5
     SEQUENCE_STEP = 4,   // lines by which it may advance at once: assumed
     STRIDES_AHEAD = 8,   // distance of the stride prefetcher: assumed
@@ -30,9 +31,12 @@ static bool follow_sequence(struct core *core, uint64_t now, uint32_t line) {
         s->last = line;
         if (s->confidence < CONFIDENT && ++s->confidence < CONFIDENT)
             return true;
+        if (!core->l2.ready) {
+            run_ahead(core, now, &s->near, line + 1, line + SEQUENCE_ONCE, true);
+            return true;
+        }
         run_ahead(core, now, &s->near, line + 1, line + SEQUENCE_NEAR, true);
-        if (core->l2.ready) // in mode `fast` lines are there at once: one step will do
-            run_ahead(core, now, &s->far, line + SEQUENCE_NEAR + 1, line + SEQUENCE_FAR, false);
+        run_ahead(core, now, &s->far, line + SEQUENCE_NEAR + 1, line + SEQUENCE_FAR, false);
         return true;
     }
     return false;

@@ -25,7 +25,7 @@ def test_a_recording_fills_chat_and_panes_as_the_board_did() -> None:
         assert list(snapshots(LONG))[-1] == app.control.snapshot()
         text = screen_text(app)
         assert "96 of 96 tokens visible" in text
-        assert "MODELLED v1" in text
+        assert "MODELLED v2 fast" in text
 
     drive(Desk(), steps)
 

@@ -77,17 +77,20 @@ def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order, core: i
 
 
 def of_phase(table: KernelTable, choice: PhaseChoice, core: int | None = None) -> KernelTable:
-    """A table that holds one phase, or the sum of all, in the place of the first phase; of one core, or of all.
+    """A table that holds one phase, or the sum of all, in the place of the first phase; of all cores, or of one, which
+    takes the place of the first.
 
-    The steps stay, because they take as long for every core; what was counted in them is another core's.
+    The steps stay, because they take as long for every core; what was counted in them is the first one's.
     """
     phase = _PHASES.get(choice)
     values = np.zeros_like(table.values)
     values[0] = table.values.sum(axis=0) if phase is None else table.values[phase]
     if core is not None:
-        others = np.arange(values.shape[1]) != core
-        values[0, others, wire.Kernel.STEP + 1 :] = 0
-        values[0, others, wire.Kernel.STEP, 2:] = 0
+        step = values[0, 0, wire.Kernel.STEP].copy()
+        step[2:] *= core == 0
+        values[0, 0] = values[0, core]
+        values[0, 0, wire.Kernel.STEP] = step
+        values[0, 1:] = 0
     values.flags.writeable = False
     return KernelTable(values)
 
