@@ -37,8 +37,9 @@ static uint64_t load_line(struct core *core, uint64_t now, uint64_t line,
         ready = memory_fetch(core, now, line, REASON_LOAD).ready;
         prefetcher_train(core, now, access->site, line);
     } else {
-        memory_uncached(core, true, access->units, line);
-        ready = now + timing.dram_wait;
+        ready = now;
+        if (memory_uncached(core, true, access->units, line))
+            ready += timing.dram_wait;
     }
     return latest(now, ready);
 }

@@ -61,12 +61,14 @@ bool memory_cacheable(uint64_t line) {
     return true;
 }
 
-void memory_uncached(struct core *core, bool load, unsigned units, uint64_t line) {
+bool memory_uncached(struct core *core, bool load, unsigned units, uint64_t line) {
     struct counts *counts = &core->counts;
-    if (((line << LINE_SHIFT) & ~UINT64_C(4095)) == board->device_page)
+    const bool page = ((line << LINE_SHIFT) & ~UINT64_C(4095)) == board->device_page;
+    if (page)
         *(load ? &counts->loads : &counts->stores) -= units;
     else
         *(load ? &counts->uncached_loads : &counts->uncached_stores) += units;
+    return !page;
 }
 
 static inline void log_below_l2(struct core *core, uint64_t now, uint64_t line, enum weave_kind kind) {

@@ -28,8 +28,9 @@ struct fill {
     uint64_t ready;   // when it is there
 };
 
-/// Accounts for accesses to a device or to non-cacheable memory. Those to the device page leave no trace.
-void memory_uncached(struct core *core, bool load, unsigned units, uint64_t line);
+/// Accounts for accesses to a device or to non-cacheable memory. Those to the device page leave no trace:
+/// false.
+bool memory_uncached(struct core *core, bool load, unsigned units, uint64_t line);
 
 /// A load or store misses L1D.
 struct fill memory_fetch(struct core *core, uint64_t now, uint64_t line, enum reason reason);
