@@ -60,7 +60,7 @@ def ask(
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
-    timing: options.Timing = options.TimingModel.TIMED,
+    timing: options.Timing = options.TimingModel.FAST,
     link: options.Link = None,
     port: options.Port = None,
     baud: options.Baud = None,

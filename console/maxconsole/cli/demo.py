@@ -53,7 +53,7 @@ def demo(
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", "-n", min=1, help="Length limit of an answer.")
     ] = _MAX_TOKENS,
-    timing: options.Timing = options.TimingModel.TIMED,
+    timing: options.Timing = options.TimingModel.FAST,
     replay: Annotated[
         bool, typer.Option("--replay", help="Play the shipped recordings instead: no emulator, no compiler, no model.")
     ] = False,

@@ -31,7 +31,7 @@ class Setup:
     model: str | None = None
     context: int = DEFAULT_CONTEXT
     batch: int = DEFAULT_BATCH
-    timing: Timing = "timed"
+    timing: Timing = "fast"
     cores: int | None = None
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None

@@ -35,7 +35,7 @@ class Choice:
     model: str | None = None
     context: int = 512
     batch: int = 64
-    timing: Timing = "timed"
+    timing: Timing = "fast"
     cores: int | None = None
     port: str | None = None
     baud: int | None = None

@@ -52,7 +52,7 @@ _CHOICE: Final = (
     Field("batch", "prefill batch", int, "prompt tokens computed together"),
     Field("cores", "cores", int, "that work; empty: as many as are best", optional=True),
 )
-_TIMING: Final[tuple[Timing, ...]] = ("timed", "fast", "off")
+_TIMING: Final[tuple[Timing, ...]] = ("fast", "timed", "off")
 _ABOUT_TIMING: Final = {
     "timed": "an out-of-order core, instruction by instruction",
     "fast": "quicker: port bounds and caches only",
