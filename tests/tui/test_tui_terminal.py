@@ -218,8 +218,8 @@ def test_a_model_that_does_not_fit_is_refused_with_how_much_is_missing(tmp_path:
 def test_the_demo_on_a_terminal_is_a_tour_after_which_the_console_stays(key: bytes) -> None:
     program = "import sys; sys.argv = ['maxconsole', 'demo', '--replay', '--speed', '16']\n"
     with Terminal(program=program + "from maxconsole.cli import main; main()") as terminal:
-        terminal.wait_for_text("1/5")
-        terminal.wait_for_text("2/5")
+        terminal.wait_for_text("1/6")
+        terminal.wait_for_text("2/6")
         terminal.type(F12)
         terminal.wait_for_text("commands")
         terminal.type(F1)
