@@ -36,7 +36,7 @@ def _busy_host() -> Iterator[None]:
 def _ask(cores: int) -> dict[str, float]:
     """What one run says of modeled time and events, by name."""
     command = [sys.executable, "-m", "maxconsole", "ask", "--board", _BOARD, "--cores", str(cores), "--greedy"]
-    command += ["--max-tokens", str(_TOKENS), "--json", _PROMPT]
+    command += ["--timing", "timed", "--max-tokens", str(_TOKENS), "--json", _PROMPT]
     run = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if run.returncode:
         raise UserError(f"the firmware did not answer:\n{run.stderr[-2000:]}", exit_code=3)
