@@ -48,10 +48,10 @@ void pmu_arrive(void);
 /// It goes on.
 void pmu_depart(void);
 
-/// When the calling core arrived, as of its last reading of the counters after departing; and by how much of
-/// that the other cores have held it up through the memory that they share, which the model knows only
-/// afterwards (0 elsewhere). In cycles.
-void pmu_arrival(uint64_t *cycles, uint64_t *delay);
+/// When `core` arrived at the last barrier that is complete; and by how much of that the other cores have
+/// held it up through the memory that they share, which the model knows only afterwards (0 elsewhere). In
+/// cycles.
+void pmu_arrival(unsigned core, uint64_t *cycles, uint64_t *delay);
 
 /// From here to the next reading of the counters nothing is modeled: what the board does between requests
 /// depends on when they come. Only the virtual board's model knows of it.

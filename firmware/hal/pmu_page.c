@@ -90,10 +90,9 @@ void pmu_depart(void) {
     page->sync_depart = core_number();
 }
 
-void pmu_arrival(uint64_t *cycles, uint64_t *delay) {
-    const volatile struct device_page_sample *own = &page->core[core_number()];
-    *cycles = own->arrived;
-    *delay = own->delay;
+void pmu_arrival(unsigned core, uint64_t *cycles, uint64_t *delay) {
+    *cycles = page->core[core].arrived;
+    *delay = page->core[core].delay;
 }
 
 #endif

@@ -114,8 +114,8 @@ void pmu_arrive(void) {
 
 void pmu_depart(void) {}
 
-void pmu_arrival(uint64_t *cycles, uint64_t *delay) {
-    *cycles = counted[core_number()].arrived;
+void pmu_arrival(unsigned core, uint64_t *cycles, uint64_t *delay) {
+    *cycles = counted[core].arrived;
     *delay = 0;
 }
 

@@ -149,7 +149,7 @@ void telemetry_waited(unsigned layer, bool began) {
     uint64_t arrived, delay;
     bool same_step = own->last_phase == current_phase && own->last_step == current_step;
     take_sample(&now);
-    pmu_arrival(&arrived, &delay);
+    pmu_arrival(core_number(), &arrived, &delay);
     if (delay != 0)
         spread(own, delay);
     if (own->batched >= BATCH)
@@ -211,6 +211,11 @@ void telemetry_flush(void) {
     uint64_t begin = pmu_cycles();
     // Core 0 last: the end of a step is among its events, and ends what the console shows of it.
     for (struct core_telemetry *core = cores + BOARD_CORES; core-- > cores;) {
+        if (core != own && core->since_count != 0) { // it waits for its next job, and has not done so yet
+            uint64_t arrived, delay;
+            pmu_arrival((unsigned)(core - cores), &arrived, &delay);
+            spread(core, delay);
+        }
         core->since_count = 0;
         for (unsigned first = 0; first < core->batched; first += BATCH) {
             unsigned left = core->batched - first, count = left < BATCH ? left : BATCH;

@@ -58,9 +58,13 @@ static void latch(struct core *core) {
     }
     sample->watch_accesses = core->counts.watch_accesses;
     sample->watch_refills = core->counts.watch_refills;
+    report_executed(core);
+}
+
+void device_page_arrived(const struct core *core) {
+    struct device_page_sample *sample = &page->core[core - cores];
     sample->arrived = core->arrived_ticks / TICKS_PER_CYCLE;
     sample->delay = core->delay_ticks / TICKS_PER_CYCLE;
-    report_executed(core);
 }
 
 void device_page_stored(struct core *core, unsigned offset, unsigned segments) {

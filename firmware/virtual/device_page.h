@@ -18,3 +18,7 @@ const char *device_page_open(const struct options *options);
 /// The guest stored to offset `offset` of the page; its core has executed `segments` segments of its current
 /// block.
 void device_page_stored(struct core *core, unsigned offset, unsigned segments);
+
+/// A barrier of `core` is complete: the guest may read when it arrived, and what of that was the others'
+/// doing.
+void device_page_arrived(const struct core *core);

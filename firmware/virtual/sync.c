@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "device_page.h"
 #include "hierarchy.h"
 
 // From the last arrival to the first instruction behind the barrier: an atomic on a contended line for each
@@ -25,6 +26,7 @@ static void complete(void) {
         cores[c].delay_ticks = cores[c].ticks - cores[c].arrived_ticks;
         cores[c].arrived_ticks = cores[c].ticks;
         latest = cores[c].ticks > latest ? cores[c].ticks : latest;
+        device_page_arrived(&cores[c]);
     }
     epoch++;
     for (unsigned c = 0; c < team; c++)
