@@ -41,7 +41,7 @@ def test_the_whole_way_on_the_virtual_board(tmp_path: Path, monkeypatch: pytest.
         await wait_for(pilot, lambda: not control.answering, _ANSWER)
         assert "Tokyo" in control.chat.turns[1].text
         kernels = app.main.query_one(KernelPane)
-        await wait_for(pilot, lambda: "attention" in screen_text(app))
+        await wait_for(pilot, lambda: "linear_down" in screen_text(app))
         assert kernels.snapshot is not None
         assert kernels.snapshot.tokens == control.snapshot().tokens  # type: ignore[union-attr]
 
