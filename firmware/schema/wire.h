@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xa376120du // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xa48caabfu // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -141,6 +141,7 @@ enum generate_flag {
 enum hello_flag {
     HELLO_FLAG_MODELLED = 1,
     HELLO_FLAG_MODEL_LOADED = 2,
+    HELLO_FLAG_ANSWER = 4, // somebody has asked; without it the board has just started
 };
 
 struct frame_header {

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xA376120D
+SCHEMA_HASH: Final = 0xA48CAABF
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -158,6 +158,7 @@ class HelloFlag(IntFlag):
 
     MODELLED = 1
     MODEL_LOADED = 2
+    ANSWER = 4  # somebody has asked; without it the board has just started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
