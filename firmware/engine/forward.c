@@ -141,6 +141,22 @@ static void add_branch(const struct pass *p, const struct matrix *m, const float
     span_end(&span, KERNEL_RESIDUAL, p->layer, (uint64_t)p->rows * count);
 }
 
+// Adds a bias to the columns of y[rows][matrix rows] that this core computed; families without one have NULL.
+static void add_bias(const struct pass *p, const struct matrix *m, const float *bias, unsigned rows,
+                     float *y) {
+    const struct interval columns = columns_of(p, m);
+    const unsigned count = columns.to - columns.from;
+    if (bias == NULL || count == 0)
+        return;
+    struct span span;
+    span_begin(&span);
+    for (unsigned row = 0; row < rows; row++) {
+        float *at = y + (size_t)row * m->rows + columns.from;
+        add(at, bias + columns.from, count, at);
+    }
+    span_end(&span, KERNEL_BIAS, p->layer, (uint64_t)rows * count);
+}
+
 // Queries of the rows that go on, keys and values of all; the latter into the ring.
 static void project(const struct pass *p) {
     struct forward *f = p->f;
@@ -153,8 +169,12 @@ static void project(const struct pass *p) {
     struct activations x = quantized(f, h->hidden, 0), kept = quantized(f, h->hidden, p->first);
     linear(p, &p->weights->k, &x, rows, f->key, KERNEL_LINEAR_K);
     linear(p, &p->weights->v, &x, rows, f->value, KERNEL_LINEAR_V);
-    if (p->rows != 0)
+    add_bias(p, &p->weights->k, p->weights->k_bias, rows, f->key);
+    add_bias(p, &p->weights->v, p->weights->v_bias, rows, f->value);
+    if (p->rows != 0) {
         linear(p, &p->weights->q, &kept, p->rows, f->query, KERNEL_LINEAR_Q);
+        add_bias(p, &p->weights->q, p->weights->q_bias, p->rows, f->query);
+    }
     meet(p);
     struct kv_update update = {f->key, f->value, kv, f->rope, p->position, rows};
     struct span span;

@@ -17,8 +17,9 @@
 // u32
 enum family {
     FAMILY_LLAMA = 0,
+    FAMILY_QWEN2 = 1, // biases of q, k and v; rotary pairs are half-split in the file
 };
-#define FAMILY_COUNT 1 // one past the largest value
+#define FAMILY_COUNT 2 // one past the largest value
 
 // u16
 enum tensor_role {
@@ -34,8 +35,11 @@ enum tensor_role {
     TENSOR_ROLE_FFN_DOWN = 9,
     TENSOR_ROLE_OUTPUT_NORM = 10,
     TENSOR_ROLE_OUTPUT = 11,
+    TENSOR_ROLE_ATTN_Q_BIAS = 12,
+    TENSOR_ROLE_ATTN_K_BIAS = 13,
+    TENSOR_ROLE_ATTN_V_BIAS = 14,
 };
-#define TENSOR_ROLE_COUNT 12 // one past the largest value
+#define TENSOR_ROLE_COUNT 15 // one past the largest value
 
 // u16: how the bytes are packed, see docs/weight-image.md
 enum tensor_format {

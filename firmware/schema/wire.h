@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xa48caabfu // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0x58008ac2u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -64,8 +64,9 @@ enum kernel {
     KERNEL_HEAD = 16,
     KERNEL_SAMPLE = 17,
     KERNEL_WAIT = 18, // of a core for the others, at a barrier or between two jobs of a step
+    KERNEL_BIAS = 19, // of queries, keys and values
 };
-#define KERNEL_COUNT 19 // one past the largest value
+#define KERNEL_COUNT 20 // one past the largest value
 
 // u8
 enum phase {

@@ -31,6 +31,7 @@ class Family(IntEnum):
     """U32."""
 
     LLAMA = 0
+    QWEN2 = 1  # biases of q, k and v; rotary pairs are half-split in the file
 
 
 class TensorRole(IntEnum):
@@ -48,6 +49,9 @@ class TensorRole(IntEnum):
     FFN_DOWN = 9
     OUTPUT_NORM = 10
     OUTPUT = 11
+    ATTN_Q_BIAS = 12
+    ATTN_K_BIAS = 13
+    ATTN_V_BIAS = 14
 
 
 class TensorFormat(IntEnum):

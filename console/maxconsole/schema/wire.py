@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xA48CAABF
+SCHEMA_HASH: Final = 0x58008AC2
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -78,6 +78,7 @@ class Kernel(IntEnum):
     HEAD = 16
     SAMPLE = 17
     WAIT = 18  # of a core for the others, at a barrier or between two jobs of a step
+    BIAS = 19  # of queries, keys and values
 
 
 class Phase(IntEnum):

@@ -50,11 +50,21 @@ def _measure() -> Figures:
     return figures
 
 
-def run(bench: Bench) -> Outcome:
+def _figures(bench: Bench) -> Figures:
     folder = paths.firmware_dir() / "validation"
     programs = [folder / name for name in ("memory_loops.S", "memory.c", "start.S", "guest.h")]
     profiles = [paths.profiles_dir() / "boards" / f"{name}.toml" for name in ("rpi5", _BOARD)]
-    figures = bench.store.figures("memory", [*programs, *profiles], _measure)
+    return bench.store.figures("memory", [*programs, *profiles], _measure)
+
+
+def read_rates(bench: Bench) -> dict[int, float]:
+    """GB/s that 1, 2 and 4 cores read."""
+    figures = _figures(bench)
+    return {cores: figures[f"read {cores}"] for cores in _TEAMS}
+
+
+def run(bench: Bench) -> Outcome:
+    figures = _figures(bench)
 
     def row(key: str, name: str, unit: str, reference: float | None, source: str, *, why: str = "") -> Row:
         return Row(name, unit, figures[key], reference, source, _TOLERANCE, why)
