@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 Kind = Literal["news", "documents", "code"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 TEXT: Final = """\
 The ferry left the harbor an hour late because the tide had been lower than the tables said. Most of the \
