@@ -3,9 +3,6 @@
 
 #include "kernels/exp2.h"
 #include "kernels/logits.h"
-#include "kernels/neon.h"
-
-#define WORD_TOKENS 32 // with a bit each in a word of `repeated`
 
 struct candidate {
     int32_t key; // ordered_float of the penalized logit
@@ -51,7 +48,7 @@ static float penalized(float logit, float penalty) {
 // Key of token `i` after step 1.
 static int32_t penalized_key(const struct sampler *s, const float *logits, uint32_t i,
                              const uint32_t *repeated) {
-    bool repeats = repeated[i / WORD_TOKENS] >> (i % WORD_TOKENS) & 1;
+    bool repeats = repeated[i / 32] >> (i % 32) & 1;
     return key_of(repeats ? penalized(logits[i], s->repeat_penalty) : logits[i]);
 }
 
@@ -76,15 +73,6 @@ static void sift_down(uint32_t at, uint32_t count) {
     heap[at] = moved;
 }
 
-// Whether one of WORD_TOKENS logits has a key above `key`.
-static bool any_above(const float *logits, int32_t key) {
-    int32x4_t top = vdupq_n_s32(INT32_MIN);
-    UNROLL
-    for (unsigned i = 0; i < WORD_TOKENS; i += 4)
-        top = vmaxq_s32(top, ordered_f32x4(vld1q_f32(logits + i)));
-    return vmaxvq_s32(top) > key;
-}
-
 // The best `limit` tokens, best first. Returns how many there are. Ids ascend while scanning, so a token that
 // equals the root's key is worse than it: one comparison decides about almost every token.
 static uint32_t best_tokens(const struct sampler *s, const float *logits, uint32_t count,
@@ -96,9 +84,9 @@ static uint32_t best_tokens(const struct sampler *s, const float *logits, uint32
         sift_down(i, held);
     for (uint32_t i = held; i < count; i++) {
         // Almost every run of tokens has none that is repeated or good enough; a NaN may get past this.
-        if (i % WORD_TOKENS == 0 && i + WORD_TOKENS <= count && repeated[i / WORD_TOKENS] == 0 &&
-            !any_above(logits + i, heap[0].key)) {
-            i += WORD_TOKENS - 1;
+        if (i % LOGITS_RUN == 0 && i + LOGITS_RUN <= count && repeated[i / 32] == 0 &&
+            !logits_above(logits + i, heap[0].key)) {
+            i += LOGITS_RUN - 1;
             continue;
         }
         int32_t key = penalized_key(s, logits, i, repeated);
