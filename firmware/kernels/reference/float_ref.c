@@ -10,13 +10,18 @@ static int is_finite(float x) {
     return (float_bits(x) & INFINITY_BITS) != INFINITY_BITS;
 }
 
-// Largest magnitude; infinity as soon as one value is not finite.
-static float largest(const float *x, unsigned count) {
+static float smoothed(const float *x, const float *smoothing, unsigned i) {
+    return smoothing ? x[i] * smoothing[i] : x[i];
+}
+
+// Largest magnitude from `from` to before `to`; infinity as soon as one value is not finite.
+static float largest(const float *x, const float *smoothing, unsigned from, unsigned to) {
     float top = 0.0f;
-    for (unsigned i = 0; i < count; i++) {
-        if (!is_finite(x[i]))
+    for (unsigned i = from; i < to; i++) {
+        float size = magnitude(smoothed(x, smoothing, i));
+        if (!is_finite(size))
             return __builtin_inff();
-        top = magnitude(x[i]) > top ? magnitude(x[i]) : top;
+        top = size > top ? size : top;
     }
     return top;
 }
@@ -35,23 +40,34 @@ static int8_t quantize(float x) {
     return (int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
 }
 
+// The scale of a group or block in units of the row's.
+static int32_t scale_steps(float top, float row_scale) {
+    float exact = top / (127.0f * row_scale);
+    int32_t steps = (int32_t)exact;
+    steps += (float)steps < exact;
+    return steps < 1 ? 1 : steps > 65535 ? 65535 : steps;
+}
+
+static int is_usable(float top) {
+    return is_finite(top) && top >= ACTIVATION_TINY;
+}
+
+static float row_scale_of(float top) {
+    return is_usable(top) ? top / (127.0f * 65535.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
+}
+
 void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k,
                              const struct activations *out) {
     for (unsigned row = 0; row < rows; row++, x += stride) {
         struct activations to = activations_from(out, row);
-        float top = largest(x, k);
-        int usable = is_finite(top) && top >= ACTIVATION_TINY;
-        float scale = usable ? top / (127.0f * 65535.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
+        float top = largest(x, NULL, 0, k), scale = row_scale_of(top);
+        int usable = is_usable(top);
         to.row_scales[0] = scale;
         for (unsigned group = 0; group < to.k / GROUP; group++) {
             unsigned from = group * GROUP;
             int32_t steps = 1;
-            if (usable && from < k) {
-                float exact = largest(x + from, GROUP) / (127.0f * scale);
-                steps = (int32_t)exact;
-                steps += (float)steps < exact;
-                steps = steps < 1 ? 1 : steps > 65535 ? 65535 : steps;
-            }
+            if (usable && from < k)
+                steps = scale_steps(largest(x, NULL, from, from + GROUP), scale);
             to.groups[group] = (struct group_scale){.scale = steps, .sum = 0};
             to.low_sums[group] = 0;
             for (unsigned i = 0; i < GROUP; i++) {
@@ -61,6 +77,35 @@ void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsig
                 to.low_sums[group] += i < 16 ? q : 0;
             }
         }
+    }
+}
+
+void reference_quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k,
+                              const float *smoothing, const struct int8_activations *out) {
+    const unsigned blocks = int8_blocks(out->k, out->block);
+    for (unsigned row = 0; row < (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS; row++) {
+        const float *from = x + row * stride;
+        const float top = row < rows ? largest(from, smoothing, 0, k) : 0.0f;
+        const float scale = row_scale_of(top);
+        int32_t before = 0;
+        out->row_scales[row] = scale;
+        for (unsigned block = 0; block < blocks; block++) {
+            unsigned start = block * out->block,
+                     end = start + out->block < out->k ? start + out->block : out->k;
+            unsigned filled = end < k ? end : k;
+            int32_t steps = 1;
+            if (is_usable(top) && start < filled)
+                steps = scale_steps(largest(from, smoothing, start, filled), scale);
+            for (unsigned i = start; i < end; i++) {
+                float x_i = is_usable(top) && i < k ? smoothed(from, smoothing, i) : 0.0f;
+                out->values[tile_value(out, row, i)] =
+                    x_i == 0.0f ? 0 : quantize(x_i * (1.0f / (scale * (float)steps)));
+            }
+            if (block > 0)
+                out->steps[tile_step(out, row, block - 1)] = before - steps;
+            before = steps;
+        }
+        out->steps[tile_step(out, row, blocks - 1)] = before;
     }
 }
 
@@ -132,7 +177,7 @@ float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned
             y[i] = i < pairs ? x[i] * c - x[i + pairs] * s : x[i] * c + x[i - pairs] * s;
         }
     }
-    float top = largest(y, head_dim);
+    float top = largest(y, NULL, 0, head_dim);
     int usable = is_finite(top) && top >= ACTIVATION_TINY;
     float scale = usable ? top / 127.0f : is_finite(top) ? 0.0f : __builtin_nanf("");
     for (unsigned i = 0; i < head_dim; i++)

@@ -10,6 +10,7 @@
 #include "kernels/activations.h"
 #include "kernels/attention.h"
 #include "kernels/dequant.h"
+#include "kernels/int8_linear.h"
 #include "kernels/kv_cache.h"
 
 /// One weight of a panel as stored: value = D[column] * (scale * q + minimum).
@@ -24,6 +25,8 @@ float reference_column_scale(enum tensor_format format, const uint8_t *panel, un
 
 void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k,
                              const struct activations *out);
+void reference_quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k,
+                              const float *smoothing, const struct int8_activations *out);
 void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
                                 struct panel *panel);
 
@@ -32,6 +35,10 @@ void reference_gemv_panels(enum tensor_format format, const uint8_t *packs, unsi
                            const struct activations *a, float *y);
 void reference_gemm_panel(const struct panel *panel, const struct activations *a, unsigned rows, float *y,
                           size_t stride);
+
+/// Adds whole blocks times their scales, which the kernel never sees.
+void reference_gemm_int8_panel(const struct int8_panel *panel, const struct int8_activations *a,
+                               unsigned rows, float *y, size_t stride);
 
 void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token,
                          float *x);
