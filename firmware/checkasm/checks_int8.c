@@ -96,14 +96,16 @@ static struct int8_activations fill_tiles(unsigned rows, unsigned k, unsigned bl
     return a;
 }
 
-static void gemm_case(unsigned rows, unsigned k, unsigned block, enum filling filling, bool timed) {
+static void gemm_case(unsigned from, unsigned to, unsigned k, unsigned block, enum filling filling,
+                      bool timed) {
+    const unsigned rows = to - from;
     struct int8_panel panel = fill_panel(k, filling);
-    struct int8_activations a = fill_tiles(rows, k, block, filling);
+    struct int8_activations a = fill_tiles(to, k, block, filling);
     const size_t stride = PANEL_COLUMNS + 16;
     float *got = guarded(rows * stride * sizeof(float)), *expected = guarded(rows * stride * sizeof(float));
-    struct call call = {.x = {POINTER(&panel), POINTER(&a), ARG(rows), POINTER(got), stride}};
+    struct call call = {.x = {POINTER(&panel), POINTER(&a), ARG(from), ARG(to), POINTER(got), stride}};
     call_kernel((const void *)gemm_int8_panel, &call, timed);
-    call.x[3] = POINTER(expected);
+    call.x[4] = POINTER(expected);
     call_reference((const void *)reference_gemm_int8_panel, &call, timed, (uint64_t)rows * k * PANEL_COLUMNS);
     expect_floats("y", got, expected, rows * stride); // what lies between the rows must stay 0
 }
@@ -111,16 +113,18 @@ static void gemm_case(unsigned rows, unsigned k, unsigned block, enum filling fi
 static void check_gemm_int8(const struct check *check) {
     (void)check;
     for (unsigned rows = 1; rows <= 9; rows++)
-        gemm_case(rows, 32 * rows, BLOCK, RANDOM, false);
+        gemm_case(0, rows, 32 * rows, BLOCK, RANDOM, false);
+    for (unsigned from = 1; from <= 8; from++)
+        gemm_case(from, from * 3, 192, BLOCK, RANDOM, false);
     for (unsigned block = 32; block <= 256; block += 32)
-        gemm_case(8, 416, block, RANDOM, false);
+        gemm_case(0, 8, 416, block, RANDOM, false);
     for (enum filling filling = RANDOM; filling < FILLINGS; filling++)
-        gemm_case(17, 8960, BLOCK, filling, false);
+        gemm_case(0, 17, 8960, BLOCK, filling, false);
 }
 
 // `variant` is k.
 static void time_gemm_int8(const struct check *check) {
-    gemm_case(TIMED_ROWS, (unsigned)check->variant, BLOCK, RANDOM, true);
+    gemm_case(0, TIMED_ROWS, (unsigned)check->variant, BLOCK, RANDOM, true);
 }
 
 const struct check checks_int8[] = {

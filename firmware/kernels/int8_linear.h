@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products for long prompts: weights requantized to int8 with one scale per column over all of K
-// (int8_panel), activations int8 with an integer scale per block of K. For every row m and column n
+// (requantize.h), activations int8 with an integer scale per block of K. For every row m and column n
 //
 //   sum[m][n] = sum over blocks b of  a[m][b] * dot over the block of  qa[m][k] * qw[n][k]      int64, exact
 //   y[m][n]   = (float)(double)sum * (E[n] * SA[m])
@@ -14,15 +14,10 @@
 #include <stdint.h>
 
 #include "kernels/activations.h"
+#include "kernels/requantize.h"
 
-#define TILE_ROWS 8
-
-/// One panel: 16 columns over all of k, which is a multiple of 32.
-struct int8_panel {
-    int8_t *weights;              // [2 halves of 8 columns][k / 4][8 columns][4 k]
-    float columns[PANEL_COLUMNS]; // E[n]
-    unsigned k;
-};
+#define TILE_ROWS  8
+#define INT8_BLOCK 96
 
 /// Quantized rows in tiles of 8, blocks of `block` values (a multiple of 32; the last block of a row may be
 /// shorter).
@@ -62,6 +57,7 @@ static inline size_t tile_step(const struct int8_activations *a, unsigned row, u
 void quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k, const float *smoothing,
                     const struct int8_activations *out);
 
-/// `rows` rows times one panel (panel->k = a->k). y: `rows` rows of 16, `stride` floats apart.
-void gemm_int8_panel(const struct int8_panel *panel, const struct int8_activations *a, unsigned rows,
-                     float *y, size_t stride);
+/// Rows [from, to) times one panel (panel->k = a->k). y: rows of 16, `stride` floats apart, the first one row
+/// `from`.
+void gemm_int8_panel(const struct int8_panel *panel, const struct int8_activations *a, unsigned from,
+                     unsigned to, float *y, size_t stride);

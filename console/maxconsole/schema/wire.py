@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xA376120D
+SCHEMA_HASH: Final = 0xD415C530
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -26,6 +26,8 @@ STOP_TOKENS_MAX: Final = 8
 BACKTRACE_MAX: Final = 16
 CORES_MAX: Final = 4
 NO_LAYER: Final = 65535
+#: what Setting.int8_tokens is at first
+INT8_TOKENS: Final = 64
 
 
 class MessageType(IntEnum):
@@ -134,6 +136,7 @@ class Setting(IntEnum):
     BATCH = 1  # prefill tokens per batch, 1..max_batch
     PREFILL_CORES = 2  # that work on a prefill batch, 1..cores
     DECODE_CORES = 3  # that work on a decode step, 1..cores
+    INT8_TOKENS = 4  # least tokens of a prompt that is computed with weights requantized to int8; 0: none is
 
 
 class QueryItem(IntEnum):

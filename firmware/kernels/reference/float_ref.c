@@ -140,17 +140,21 @@ void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k
     }
 }
 
-void reference_swiglu(float *gate, const float *up, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        float g = gate[i], t = exp2_negative(magnitude(g * LOG2_E));
-        int negative = float_bits(g) >> 31;
-        gate[i] = g * ((negative ? t : 1.0f) / (1.0f + t)) * up[i];
-    }
+void reference_swiglu(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
+                      unsigned columns) {
+    for (unsigned row = 0; row < rows; row++)
+        for (unsigned i = 0; i < columns; i++) {
+            float *to = gate + row * gate_stride + i, g = *to, t = exp2_negative(magnitude(g * LOG2_E));
+            int negative = float_bits(g) >> 31;
+            *to = g * ((negative ? t : 1.0f) / (1.0f + t)) * up[row * up_stride + i];
+        }
 }
 
-void reference_add(const float *a, const float *b, size_t count, float *out) {
-    for (size_t i = 0; i < count; i++)
-        out[i] = a[i] + b[i];
+void reference_add(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows,
+                   unsigned columns, float *out) {
+    for (unsigned row = 0; row < rows; row++)
+        for (unsigned i = 0; i < columns; i++)
+            out[row * stride + i] = a[row * stride + i] + b[row * b_stride + i];
 }
 
 void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row) {

@@ -3,9 +3,9 @@
 
 // From the definition: the scale of a block is the sum of the steps from it to the end.
 void reference_gemm_int8_panel(const struct int8_panel *panel, const struct int8_activations *a,
-                               unsigned rows, float *y, size_t stride) {
+                               unsigned from, unsigned to, float *y, size_t stride) {
     const unsigned blocks = int8_blocks(a->k, a->block);
-    for (unsigned row = 0; row < rows; row++)
+    for (unsigned row = from; row < to; row++)
         for (unsigned column = 0; column < PANEL_COLUMNS; column++) {
             const int8_t *weights = panel->weights + (size_t)column / 8 * 8 * a->k;
             int64_t sum = 0;
@@ -18,6 +18,7 @@ void reference_gemm_int8_panel(const struct int8_panel *panel, const struct int8
                 scale += a->steps[tile_step(a, row, block)];
                 sum += (int64_t)scale * dot;
             }
-            y[row * stride + column] = (float)(double)sum * (panel->columns[column] * a->row_scales[row]);
+            y[(row - from) * stride + column] =
+                (float)(double)sum * (panel->columns[column] * a->row_scales[row]);
         }
 }
