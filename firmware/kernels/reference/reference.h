@@ -12,6 +12,7 @@
 #include "kernels/dequant.h"
 #include "kernels/int8_linear.h"
 #include "kernels/kv_cache.h"
+#include "kernels/requantize.h"
 
 /// One weight of a panel as stored: value = D[column] * (scale * q + minimum).
 struct stored_weight {
@@ -29,6 +30,9 @@ void reference_quantize_tiles(const float *x, size_t stride, unsigned rows, unsi
                               const float *smoothing, const struct int8_activations *out);
 void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
                                 struct panel *panel);
+
+void reference_requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
+                                const struct requantization *by, struct int8_panel *panel);
 
 /// The integer sum runs over k, one weight at a time.
 void reference_gemv_panels(enum tensor_format format, const uint8_t *packs, unsigned panels,
