@@ -159,8 +159,6 @@ static bool prefill(struct run *run, struct choice *choice) {
     const struct generate *c = run->command;
     const bool show = c->flags & GENERATE_FLAG_LOGITS;
     const uint32_t batches = (c->prompt_tokens + batch - 1) / batch;
-    // The route is the prompt's, not a batch's, so that results do not depend on how it is cut.
-    forward.int8 = int8_tokens != 0 && c->prompt_tokens >= int8_tokens;
     for (uint32_t step = 0; run->prompt_done < c->prompt_tokens; step++) {
         uint32_t first = c->keep + run->prompt_done, left = c->prompt_tokens - run->prompt_done;
         unsigned count =
@@ -213,9 +211,12 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
     if (status != REPLY_STATUS_OK)
         return status;
     kv_ring_rewind(&forward.ring, command->keep);
+    // The route is the prompt's, not a batch's, so that results do not depend on how it is cut.
+    const bool int8 = int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
     struct choice choice = {0};
     enum done_reason reason = DONE_REASON_PROMPT_ONLY;
     uint64_t start = pmu_cycles();
+    forward.int8 = int8;
     bool filled = prefill(&run, &choice);
     uint64_t middle = pmu_cycles();
     if (!filled)
@@ -224,6 +225,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
         reason = decode(&run, choice);
     struct done done = {.request = command->request,
                         .reason = (uint8_t)reason,
+                        .int8 = int8,
                         .prompt_tokens = run.prompt_done,
                         .cached_tokens = command->keep,
                         .generated_tokens = run.generated,

@@ -23,7 +23,8 @@ static struct int8_activations tiled(const struct forward *f, unsigned k) {
 }
 
 // `x` begins with row rows.from.
-static void quantize_here(const struct pass *p, const float *x, struct interval rows, const struct matrix *m) {
+static void quantize_here(const struct pass *p, const float *x, struct interval rows,
+                          const struct matrix *m) {
     const unsigned k = m->k;
     if (p->int8) {
         const struct int8_activations all = tiled(p->f, k), out = int8_activations_from(&all, rows.from);

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xd415c530u // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xd8bf16aeu // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -282,7 +282,8 @@ _Static_assert(sizeof(struct fault) == 424, "Fault has padding");
 struct done {
     uint32_t request;
     uint8_t reason;
-    uint8_t reserved[3];
+    uint8_t int8; // 1: the prompt was computed with weights requantized to int8
+    uint8_t reserved[2];
     uint32_t prompt_tokens;
     uint32_t cached_tokens;
     uint32_t generated_tokens;

@@ -72,7 +72,9 @@ def run_checkasm(
 ) -> CheckasmResult:
     """Builds the test image, runs it to its end and returns what it said.
 
-    `seed` changes all random inputs; `only` is what the names of the checks to run begin with. Raises UserError and its kinds, BoardError when the image crashes or hangs.
+    `seed` changes all random inputs; `only` is what the names of the checks to run begin with.
+
+    Raises UserError and its kinds, BoardError when the image crashes or hangs.
     """
     board = load_board(board_name)
     check_method(board)
