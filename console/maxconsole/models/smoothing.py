@@ -2,23 +2,25 @@
 """Static smoothing of matrix inputs for the int8 route (docs/numerics.md): which channel is divided by what.
 
 Outliers of activations sit in few channels, the same for every token. Dividing channel k of a matrix input by a factor
-and multiplying column k of its matrices by the same changes no product, and moves the difficulty from activations, which
-share a scale per block, to weights, which have a scale of their own per output.
+and multiplying its weights by the same changes no product, and moves the difficulty from activations, which share a
+scale per block, to weights, which have one of their own per output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from maxconsole.models.bits import U8
 from maxconsole.models.blocks import F32
 from maxconsole.models.formats import align, padded_inputs
-from maxconsole.models.requantize import A_LIMIT, FRACTION_BITS, ColumnRanges
-from maxconsole.schema.image import TensorRole
+from maxconsole.models.requantize import A_LIMIT, FRACTION_BITS, ColumnRanges, column_ranges
+from maxconsole.models.unpack import unpack_panels
+from maxconsole.schema.image import TensorEntry, TensorRole
 
 I16 = npt.NDArray[np.int16]
 
@@ -56,14 +58,14 @@ class Smoothing:
         used = self.factors > 0
         return np.where(used, np.float32(1 << FRACTION_BITS) / np.where(used, self.factors, 1), 0).astype(np.float32)
 
-    def packed(self) -> npt.NDArray[np.uint8]:
+    def packed(self) -> U8:
         """The tensor's bytes: reciprocals, factors, multipliers, each padded to a cache line."""
         parts = (self.reciprocals.astype("<f4"), self.factors.astype("<i2"), self.multipliers.astype("<i2"))
         lines = [np.pad(data.view(np.uint8), (0, align(data.nbytes) - data.nbytes)) for data in parts]
         return np.concatenate(lines)
 
     @classmethod
-    def unpack(cls, data: npt.NDArray[np.uint8], columns: int, rows: int) -> Smoothing:
+    def unpack(cls, data: U8, columns: int, rows: int) -> Self:
         """From the bytes of a tensor of `columns` channels and `rows` outputs."""
         padded = padded_inputs(columns)
         at = align(4 * padded)
@@ -76,6 +78,19 @@ def smoothing_bytes(columns: int, rows: int) -> int:
     """Bytes of a smoothing tensor."""
     padded = padded_inputs(columns)
     return align(4 * padded) + align(2 * padded) + align(2 * rows)
+
+
+def smoothing_of(activations: F32, matrices: Sequence[tuple[TensorEntry, U8]]) -> Smoothing:
+    """Smoothing of an input from its calibration (root mean square per channel) and its matrices' packed bytes."""
+    squares = np.zeros(len(activations))
+    outputs = 0
+    for entry, data in matrices:
+        for panels in unpack_panels(entry, data):
+            squares += np.square(panels.dense()[:, : entry.columns]).sum(axis=0, dtype=np.float64)
+        outputs += entry.rows
+    shares = channel_shares(activations, np.sqrt(squares / outputs).astype(np.float32))
+    ranges = [column_ranges(panels, shares) for entry, data in matrices for panels in unpack_panels(entry, data)]
+    return integer_smoothing(shares, ranges)
 
 
 def channel_shares(activations: F32, weights: F32) -> F32:
@@ -99,9 +114,9 @@ def integer_smoothing(shares: F32, ranges: Iterable[ColumnRanges]) -> Smoothing:
 
     ranges: of the readers, for the same shares.
     """
-    found = list(ranges)
     scales, weights, minimums = (
-        np.concatenate([getattr(r, name) for r in found]).astype(np.float64) for name in ("scales", "weights", "minimums")
+        np.concatenate(parts).astype(np.float64)
+        for parts in zip(*((r.scales, r.weights, r.minimums) for r in ranges), strict=True)
     )
     used = weights > 0
     # As small as lets every output use all of int8 before its scales leave theirs.
@@ -116,8 +131,8 @@ def integer_smoothing(shares: F32, ranges: Iterable[ColumnRanges]) -> Smoothing:
 def _multipliers(
     scales: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], minimums: npt.NDArray[np.float64], unit: float
 ) -> I16:
-    """The largest c that keeps scales and minimums within their integers and weights within int8; 1 for empty outputs."""
+    """The largest c with which scales, minimums and weights fit their integers; as large as int16 for empty outputs."""
     one = float(1 << FRACTION_BITS)
     with np.errstate(divide="ignore"):
         limits = (A_LIMIT * one / scales, 127 * one * one / (weights * unit), 16383 * one / minimums)
-    return np.floor(np.clip(np.minimum.reduce(limits), 1, _INT16_MAX)).astype(np.int16)
+    return np.asarray(np.clip(np.minimum.reduce(limits), 1, _INT16_MAX), np.int16)
