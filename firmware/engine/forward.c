@@ -49,7 +49,7 @@ static void attend(const struct pass *p) {
     if (seen != 0)
         span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * h->head_dim);
     meet(p);
-    quantize(p, f->attended, rows_of(p, p->rows), &p->weights->o);
+    quantize(p, whole_rows(f->attended, width), rows_of(p, p->rows), &p->weights->o);
     meet(p);
     const struct interval all = {0, p->rows};
     linear_add(p, &p->weights->o, all, f->residual[0] + (size_t)p->first * h->hidden, f->residual[1],
@@ -63,7 +63,7 @@ static void feed_forward(const struct pass *p) {
     meet(p);
     linear_swiglu(p, all);
     meet(p);
-    quantize(p, f->gate, mine, &p->weights->down);
+    quantize(p, activated(p), mine, &p->weights->down);
     meet(p);
     linear_add(p, &p->weights->down, all, f->residual[1], f->residual[0], KERNEL_LINEAR_DOWN);
 }

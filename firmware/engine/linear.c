@@ -19,30 +19,31 @@ static struct activations quantized(const struct forward *f, unsigned k, unsigne
 static struct int8_activations tiled(const struct forward *f, unsigned k) {
     struct int8_activations all = f->tiles;
     all.k = padded_k(k);
+    all.block = int8_block(k);
     return all;
 }
 
-// `x` begins with row rows.from.
-static void quantize_here(const struct pass *p, const float *x, struct interval rows,
+// `from` begins with row rows.from.
+static void quantize_here(const struct pass *p, struct float_rows from, struct interval rows,
                           const struct matrix *m) {
     const unsigned k = m->k;
     if (p->int8) {
         const struct int8_activations all = tiled(p->f, k), out = int8_activations_from(&all, rows.from);
-        quantize_tiles(x, k, rows.to - rows.from, k, m->reciprocals, &out);
+        quantize_tiles(&from, rows.to - rows.from, k, m->reciprocals, &out);
     } else {
         const struct activations out = quantized(p->f, k, rows.from);
-        quantize_rows(x, k, rows.to - rows.from, k, &out);
+        quantize_rows(from.x, from.row, rows.to - rows.from, k, &out);
     }
 }
 
-void quantize(const struct pass *p, const float *x, struct interval rows, const struct matrix *m) {
-    const unsigned k = m->k;
+void quantize(const struct pass *p, struct float_rows from, struct interval rows, const struct matrix *m) {
     struct span span;
     if (rows.from == rows.to)
         return;
     span_begin(&span);
-    quantize_here(p, x + (size_t)rows.from * k, rows, m);
-    span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)(rows.to - rows.from) * k);
+    from.x += rows.from * from.row;
+    quantize_here(p, from, rows, m);
+    span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)(rows.to - rows.from) * m->k);
 }
 
 // A few rows at a time, so that they are still in the L1 cache when they are quantized.
@@ -61,7 +62,7 @@ void norm_and_quantize(const struct pass *p, const float *x, const float *weight
             span_sum_switch(&quantizing, &norm);
         rms_norm_rows(x + (size_t)row * k, k, some.to - row, k, weight, epsilon, normed);
         span_sum_switch(&norm, &quantizing);
-        quantize_here(p, normed, some, m);
+        quantize_here(p, whole_rows(normed, k), some, m);
     }
     span_sum_end(&quantizing);
     const uint64_t work = (uint64_t)(rows.to - rows.from) * k;
@@ -177,6 +178,12 @@ void linear_add(const struct pass *p, const struct matrix *m, struct interval ro
     span_sum_emit(&pieces.finish, KERNEL_RESIDUAL, p->layer, (uint64_t)count * width);
 }
 
+struct float_rows activated(const struct pass *p) {
+    float *gate = p->f->gate;
+    return p->int8 ? (struct float_rows){gate, PANEL_COLUMNS, (size_t)p->rows * PANEL_COLUMNS}
+                   : whole_rows(gate, p->weights->gate.rows);
+}
+
 void linear_swiglu(const struct pass *p, struct interval rows) {
     const struct matrix *gate = &p->weights->gate, *up = &p->weights->up;
     const struct interval panels = panels_of(p, gate);
@@ -185,6 +192,7 @@ void linear_swiglu(const struct pass *p, struct interval rows) {
     const size_t first = (size_t)panels.from * PANEL_COLUMNS;
     struct forward *f = p->f;
     float *columns = f->columns + (size_t)p->share.part * f->batch_max * PANEL_COLUMNS;
+    const struct float_rows out = activated(p);
     struct pieces gates = {0}, ups = {0};
     if (panels.from == panels.to)
         return;
@@ -195,11 +203,11 @@ void linear_swiglu(const struct pass *p, struct interval rows) {
         swiglu_rows(f->gate + first, ffn, f->few + first, ffn, count, width);
     } else {
         for (unsigned i = panels.from; i < panels.to; i++) {
-            float *to = f->gate + (size_t)i * PANEL_COLUMNS;
-            multiply_panel(p, gate, i, rows, to, ffn, &gates, i == panels.from ? NULL : &ups.finish);
+            float *to = out.x + i * out.panel;
+            multiply_panel(p, gate, i, rows, to, out.row, &gates, i == panels.from ? NULL : &ups.finish);
             multiply_panel(p, up, i, rows, columns, PANEL_COLUMNS, &ups, &gates.multiply);
             span_sum_switch(&ups.multiply, &ups.finish);
-            swiglu_rows(to, ffn, columns, PANEL_COLUMNS, count, PANEL_COLUMNS);
+            swiglu_rows(to, out.row, columns, PANEL_COLUMNS, count, PANEL_COLUMNS);
         }
         emit_product(p, &gates, KERNEL_LINEAR_GATE, weights_of(panels, gate), rows);
         emit_product(p, &ups, KERNEL_LINEAR_UP, weights_of(panels, up), rows);

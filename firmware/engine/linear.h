@@ -8,10 +8,10 @@
 
 #include "engine/pass.h"
 
-/// Quantizes rows `rows` of x[][m->k] as input of `m`, for the route of the pass.
-void quantize(const struct pass *p, const float *x, struct interval rows, const struct matrix *m);
+/// Quantizes rows `rows` of x (m->k wide) as input of `m`, for the route of the pass.
+void quantize(const struct pass *p, struct float_rows x, struct interval rows, const struct matrix *m);
 
-/// The same of x normalized, with `weight`.
+/// The same of x[][m->k] normalized, with `weight`.
 void norm_and_quantize(const struct pass *p, const float *x, const float *weight, struct interval rows,
                        const struct matrix *m);
 
@@ -22,5 +22,8 @@ void linear(const struct pass *p, const struct matrix *m, struct interval rows, 
 void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, const float *from,
                 float *to, enum kernel kernel);
 
-/// f->gate[][ffn] = swiglu(input times gate, input times up).
+/// swiglu(input times gate, input times up), which activated() tells where to find.
 void linear_swiglu(const struct pass *p, struct interval rows);
+
+/// In f->gate: on the int8 route panel by panel, so that whole lines are written one after the other.
+struct float_rows activated(const struct pass *p);

@@ -19,24 +19,22 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
 }
 
 // Four vectors side by side: one alone is a chain of 60 cycles, and the issue queues hold little more than
-// one.
+// one. V slots per vector: 18 for the power, 9 for the division and its sum, 2 products, 2 to store: 15.5
+// cycles.
 ALWAYS_INLINE void swiglu_16(float *gate, const float *up) {
-    const float32x4_t one = vdupq_n_f32(1.0f), log2_e = vdupq_n_f32(LOG2_E);
     float32x4_t g[4], t[4];
     UNROLL
     for (unsigned i = 0; i < 4; i++) {
         g[i] = vld1q_f32(gate + 4 * i);
-        t[i] = vabsq_f32(vmulq_f32(g[i], log2_e));
+        t[i] = vmulq_f32(g[i], vdupq_n_f32(LOG2_E));
     }
-    exp2_negative_f32x4x4(t);
-    UNROLL
-    for (unsigned i = 0; i < 4; i++) {
-        uint32x4_t negative = vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(g[i]), 31));
-        t[i] = vdivq_f32(vbslq_f32(negative, t[i], one), vaddq_f32(one, t[i]));
-    }
+    exp2_clamped_f32x4x4(t);
     UNROLL
     for (unsigned i = 0; i < 4; i++)
-        vst1q_f32(gate + 4 * i, vmulq_f32(vmulq_f32(g[i], t[i]), vld1q_f32(up + 4 * i)));
+        t[i] = vdivq_f32(g[i], vaddq_f32(vdupq_n_f32(1.0f), t[i]));
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        vst1q_f32(gate + 4 * i, vmulq_f32(t[i], vld1q_f32(up + 4 * i)));
 }
 
 void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,

@@ -10,8 +10,8 @@
 void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                    float epsilon, float *out);
 
-/// gate[r][i] = gate[r][i] * sigmoid(gate[r][i]) * up[r][i] for `rows` rows of `columns`, with sigmoid from t
-/// = 2^-(|g| log2 e): (g < 0 ? t : 1) / (1 + t). Strides in floats.
+/// gate[r][i] = gate[r][i] / (1 + 2^-(gate[r][i] log2 e)) * up[r][i] for `rows` rows of `columns`, a multiple
+/// of 16; the power as exp2_clamped() has it. Strides in floats.
 void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
                  unsigned columns);
 

@@ -16,8 +16,13 @@
 #include "kernels/activations.h"
 #include "kernels/requantize.h"
 
-#define TILE_ROWS  8
-#define INT8_BLOCK 96
+#define TILE_ROWS 8
+
+/// k that share a scale of activations. Blocks cost speed, 8 cycles each in a tile of 8 rows by 4 columns,
+/// and buy accuracy; short rows, whose inputs are normalized, need less of it.
+static inline unsigned int8_block(unsigned k) {
+    return k < 1024 ? 192 : 96;
+}
 
 /// Quantized rows in tiles of 8, blocks of `block` values (a multiple of 32; the last block of a row may be
 /// shorter).
@@ -47,14 +52,24 @@ static inline size_t tile_step(const struct int8_activations *a, unsigned row, u
     return ((size_t)row / TILE_ROWS * int8_blocks(a->k, a->block) + block) * TILE_ROWS + row % TILE_ROWS;
 }
 
-/// Quantizes x[rows][k], rows `stride` floats apart, each value first multiplied by smoothing[k] unless that
-/// is NULL.
+/// Rows of floats: columns 16 i .. 16 i + 15 of row r are at x + i * panel + r * row. Where rows are whole,
+/// panel is 16.
+struct float_rows {
+    float *x;
+    size_t row, panel;
+};
+
+static inline struct float_rows whole_rows(float *x, unsigned k) {
+    return (struct float_rows){x, k, PANEL_COLUMNS};
+}
+
+/// Quantizes `rows` rows of `k` values, each value first multiplied by its channel's smoothing[k].
 ///   row scale   s = max|x| / (127 * 65535)
 ///   block scale a = clamp(ceil(max|x in block| / (127 * s)), 1, 65535)
 ///   values      round_half_even(x * (1 / (s * a))), which is within -127..127
 /// k is a multiple of 32; out->k may be larger: the rest is zero, as are rows up to the next multiple of 8. A
 /// row with an infinity or a NaN gets a NaN scale and zero values.
-void quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k, const float *smoothing,
+void quantize_tiles(const struct float_rows *from, unsigned rows, unsigned k, const float *smoothing,
                     const struct int8_activations *out);
 
 /// Rows [from, to) times one panel (panel->k = a->k). y: rows of 16, `stride` floats apart, the first one row

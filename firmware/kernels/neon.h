@@ -27,15 +27,17 @@ ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
     return vreinterpretq_f32_s32(vsubq_s32(vreinterpretq_s32_f32(p), exponent));
 }
 
-/// The same of four vectors, step by step: chains that run side by side.
-ALWAYS_INLINE void exp2_negative_f32x4x4(float32x4_t a[4]) {
+/// exp2_clamped() of four vectors, step by step: chains that run side by side.
+ALWAYS_INLINE void exp2_clamped_f32x4x4(float32x4_t a[4]) {
     static const float coefficients[] = {EXP2_C3, EXP2_C2, EXP2_C1, 1.0f};
-    const uint32x4_t limit = vreinterpretq_u32_f32(vdupq_n_f32(EXP2_LIMIT));
+    const int32x4_t highest = vreinterpretq_s32_f32(vdupq_n_f32(EXP2_LIMIT));
+    const uint32x4_t lowest = vreinterpretq_u32_f32(vdupq_n_f32(-EXP2_LIMIT));
     const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC);
     float32x4_t shifted[4], f[4], p[4];
     UNROLL
     for (unsigned i = 0; i < 4; i++)
-        a[i] = vreinterpretq_f32_u32(vminq_u32(vreinterpretq_u32_f32(a[i]), limit));
+        a[i] = vreinterpretq_f32_u32(
+            vminq_u32(vreinterpretq_u32_s32(vminq_s32(vreinterpretq_s32_f32(a[i]), highest)), lowest));
     UNROLL
     for (unsigned i = 0; i < 4; i++)
         shifted[i] = vaddq_f32(a[i], magic);

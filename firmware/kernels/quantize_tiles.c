@@ -3,9 +3,8 @@
 // what a block costs (its scales) is done for four rows in one vector.
 //
 // V slots per 4 values: smoothing, sign and maximum 3; smoothing, scaling and rounding 3, narrowing 3/4, its
-// store 2/4. Two pipes: the bound is 0.91 cycles per value, 0.66 without smoothing.
+// store 2/4. Two pipes: the bound is 0.91 cycles per value.
 #include <arm_neon.h>
-#include <stdbool.h>
 
 #include "kernels/int8_linear.h"
 #include "kernels/neon.h"
@@ -15,44 +14,65 @@
 // Half a tile.
 struct half_tile {
     const float *x[ROWS];
-    const float *smoothing; // or NULL
-    int8_t *values;         // every 32 bytes 16 of them
-    int32_t *steps;         // every 8 of them 4
-    unsigned k, filled;     // of the tile, of x
+    size_t panel; // floats from 16 columns of a row to the next ones
+    const float *smoothing;
+    int8_t *values;     // every 32 bytes 16 of them
+    int32_t *steps;     // every 8 of them 4
+    unsigned k, filled; // of the tile, of x
     unsigned block;
 };
 
-ALWAYS_INLINE float32x4_t smoothed(const struct half_tile *h, unsigned row, unsigned i, bool smooth) {
-    float32x4_t x = vld1q_f32(h->x[row] + i);
-    return smooth ? vmulq_f32(x, vld1q_f32(h->smoothing + i)) : x;
+// Where 16 columns of the rows are.
+ALWAYS_INLINE void at_column(const struct half_tile *h, unsigned i, const float *x[ROWS]) {
+    UNROLL
+    for (unsigned row = 0; row < ROWS; row++)
+        x[row] = h->x[row] + i / PANEL_COLUMNS * h->panel;
 }
 
 // Bits of the largest magnitude of each row from `from` to before `to`.
-ALWAYS_INLINE uint32x4_t magnitudes(const struct half_tile *h, unsigned from, unsigned to, bool smooth) {
+ALWAYS_INLINE uint32x4_t magnitudes(const struct half_tile *h, unsigned from, unsigned to) {
     const uint32x4_t sign = vdupq_n_u32(0x80000000u);
     uint32x4_t top[ROWS] = {0};
-    for (unsigned i = from; i < to; i += 4)
+    for (unsigned i = from; i < to; i += PANEL_COLUMNS) {
+        const float *x[ROWS], *smoothing = h->smoothing + i;
+        at_column(h, i, x);
         UNROLL
-    for (unsigned row = 0; row < ROWS; row++)
-        top[row] = vmaxq_u32(top[row], vbicq_u32(vreinterpretq_u32_f32(smoothed(h, row, i, smooth)), sign));
+        for (unsigned j = 0; j < PANEL_COLUMNS; j += 4) {
+            const float32x4_t by = vld1q_f32(smoothing + j);
+            UNROLL
+            for (unsigned row = 0; row < ROWS; row++) {
+                uint32x4_t bits = vreinterpretq_u32_f32(vmulq_f32(vld1q_f32(x[row] + j), by));
+                top[row] = vmaxq_u32(top[row], vbicq_u32(bits, sign));
+            }
+        }
+    }
     return vpmaxq_u32(vpmaxq_u32(top[0], top[1]), vpmaxq_u32(top[2], top[3]));
+}
+
+ALWAYS_INLINE uint8x16_t even_halves(uint8x16_t a, uint8x16_t b) {
+    return vreinterpretq_u8_u16(vuzp1q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
 }
 
 // The low byte of a float near ROUND_MAGIC is the integer; block scales are rounded up, so it needs no
 // clamping.
-ALWAYS_INLINE void store_values(const struct half_tile *h, unsigned from, unsigned to, float32x4_t factors,
-                                bool smooth) {
-    for (unsigned i = from; i < to; i += 4) {
-        uint8x16_t q[ROWS];
+ALWAYS_INLINE void store_values(const struct half_tile *h, unsigned from, unsigned to, float32x4_t factors) {
+    const float32x4_t factor[ROWS] = {vdupq_laneq_f32(factors, 0), vdupq_laneq_f32(factors, 1),
+                                      vdupq_laneq_f32(factors, 2), vdupq_laneq_f32(factors, 3)};
+    for (unsigned i = from; i < to; i += PANEL_COLUMNS) {
+        const float *x[ROWS], *smoothing = h->smoothing + i;
+        uint8_t *values = (uint8_t *)h->values + i * TILE_ROWS;
+        at_column(h, i, x);
         UNROLL
-        for (unsigned row = 0; row < ROWS; row++) {
-            float32x4_t scaled = vmulq_f32(smoothed(h, row, i, smooth), vdupq_n_f32(factors[row]));
-            q[row] = vreinterpretq_u8_f32(vaddq_f32(scaled, vdupq_n_f32(ROUND_MAGIC)));
+        for (unsigned j = 0; j < PANEL_COLUMNS; j += 4) {
+            const float32x4_t by = vld1q_f32(smoothing + j);
+            uint8x16_t q[ROWS];
+            UNROLL
+            for (unsigned row = 0; row < ROWS; row++) {
+                float32x4_t scaled = vmulq_f32(vmulq_f32(vld1q_f32(x[row] + j), by), factor[row]);
+                q[row] = vreinterpretq_u8_f32(vaddq_f32(scaled, vdupq_n_f32(ROUND_MAGIC)));
+            }
+            vst1q_u8(values + j * TILE_ROWS, vuzp1q_u8(even_halves(q[0], q[1]), even_halves(q[2], q[3])));
         }
-        uint16x8_t low = vuzp1q_u16(vreinterpretq_u16_u8(q[0]), vreinterpretq_u16_u8(q[1]));
-        uint16x8_t high = vuzp1q_u16(vreinterpretq_u16_u8(q[2]), vreinterpretq_u16_u8(q[3]));
-        vst1q_s8(h->values + i * TILE_ROWS,
-                 vreinterpretq_s8_u8(vuzp1q_u8(vreinterpretq_u8_u16(low), vreinterpretq_u8_u16(high))));
     }
 }
 
@@ -61,11 +81,11 @@ static unsigned least(unsigned a, unsigned b) {
 }
 
 // Rows whose bit is not set in `given` are zero. Returns the row scales.
-ALWAYS_INLINE float32x4_t quantize_half(const struct half_tile *h, uint32x4_t given, bool smooth) {
+ALWAYS_INLINE float32x4_t quantize_half(const struct half_tile *h, uint32x4_t given) {
     uint32x4_t top = vdupq_n_u32(0);
     int32_t *steps = h->steps;
     for (unsigned from = 0; from < h->k; from += h->block, steps += TILE_ROWS) {
-        uint32x4_t here = magnitudes(h, from, least(from + h->block, h->filled), smooth);
+        uint32x4_t here = magnitudes(h, from, least(from + h->block, h->filled));
         vst1q_s32(steps, vreinterpretq_s32_u32(here)); // kept here until the rows' scales are known
         top = vmaxq_u32(top, here);
     }
@@ -83,7 +103,7 @@ ALWAYS_INLINE float32x4_t quantize_half(const struct half_tile *h, uint32x4_t gi
         scale = vmaxq_s32(vandq_s32(scale, vreinterpretq_s32_u32(usable)), vdupq_n_s32(1));
         float32x4_t factors = vdivq_f32(vdupq_n_f32(1.0f), vmulq_f32(row_scale, vcvtq_f32_s32(scale)));
         factors = vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(factors), usable));
-        store_values(h, from, least(from + h->block, h->filled), factors, smooth);
+        store_values(h, from, least(from + h->block, h->filled), factors);
         if (from != 0)
             vst1q_s32(steps - TILE_ROWS, vsubq_s32(before, scale));
         before = scale;
@@ -102,10 +122,11 @@ static void clear_row(const struct half_tile *h, unsigned row) {
             h->values[i * TILE_ROWS + row * 4 + j] = 0;
 }
 
-void quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k, const float *smoothing,
+void quantize_tiles(const struct float_rows *from, unsigned rows, unsigned k, const float *smoothing,
                     const struct int8_activations *out) {
     for (unsigned row = 0; row < (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS; row += ROWS) {
-        struct half_tile half = {.smoothing = smoothing,
+        struct half_tile half = {.panel = from->panel,
+                                 .smoothing = smoothing,
                                  .values = out->values + tile_value(out, row, 0),
                                  .steps = out->steps + tile_step(out, row, 0),
                                  .k = out->k,
@@ -113,11 +134,10 @@ void quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k, co
                                  .block = out->block};
         uint32x4_t given;
         for (unsigned i = 0; i < ROWS; i++) { // rows beyond the last one look at it again
-            half.x[i] = x + least(row + i, rows - 1) * stride;
+            half.x[i] = from->x + least(row + i, rows - 1) * from->row;
             given[i] = row + i < rows ? UINT32_MAX : 0;
         }
-        float32x4_t scales =
-            smoothing ? quantize_half(&half, given, true) : quantize_half(&half, given, false);
+        const float32x4_t scales = quantize_half(&half, given);
         vst1q_f32(out->row_scales + row, scales);
         for (unsigned i = 0; i < ROWS; i++)
             if (!(scales[i] > 0.0f))

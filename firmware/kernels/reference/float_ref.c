@@ -5,20 +5,19 @@
 #include "kernels/reference/reference.h"
 #include "kernels/rope_constants.h"
 
+// The longest row that the reference quantizes into tiles.
+#define QUANTIZED_MAX 16384
+
 // NaN counts as infinite, unlike in a comparison.
 static int is_finite(float x) {
     return (float_bits(x) & INFINITY_BITS) != INFINITY_BITS;
 }
 
-static float smoothed(const float *x, const float *smoothing, unsigned i) {
-    return smoothing ? x[i] * smoothing[i] : x[i];
-}
-
-// Largest magnitude from `from` to before `to`; infinity as soon as one value is not finite.
-static float largest(const float *x, const float *smoothing, unsigned from, unsigned to) {
+// Largest magnitude; infinity as soon as one value is not finite.
+static float largest(const float *x, unsigned count) {
     float top = 0.0f;
-    for (unsigned i = from; i < to; i++) {
-        float size = magnitude(smoothed(x, smoothing, i));
+    for (unsigned i = 0; i < count; i++) {
+        float size = magnitude(x[i]);
         if (!is_finite(size))
             return __builtin_inff();
         top = size > top ? size : top;
@@ -60,14 +59,14 @@ void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsig
                              const struct activations *out) {
     for (unsigned row = 0; row < rows; row++, x += stride) {
         struct activations to = activations_from(out, row);
-        float top = largest(x, NULL, 0, k), scale = row_scale_of(top);
+        float top = largest(x, k), scale = row_scale_of(top);
         int usable = is_usable(top);
         to.row_scales[0] = scale;
         for (unsigned group = 0; group < to.k / GROUP; group++) {
             unsigned from = group * GROUP;
             int32_t steps = 1;
             if (usable && from < k)
-                steps = scale_steps(largest(x, NULL, from, from + GROUP), scale);
+                steps = scale_steps(largest(x + from, GROUP), scale);
             to.groups[group] = (struct group_scale){.scale = steps, .sum = 0};
             to.low_sums[group] = 0;
             for (unsigned i = 0; i < GROUP; i++) {
@@ -80,27 +79,25 @@ void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsig
     }
 }
 
-void reference_quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k,
+void reference_quantize_tiles(const struct float_rows *from, unsigned rows, unsigned k,
                               const float *smoothing, const struct int8_activations *out) {
     const unsigned blocks = int8_blocks(out->k, out->block);
     for (unsigned row = 0; row < (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS; row++) {
-        const float *from = x + row * stride;
-        const float top = row < rows ? largest(from, smoothing, 0, k) : 0.0f;
-        const float scale = row_scale_of(top);
+        static float x[QUANTIZED_MAX];
+        for (unsigned i = 0; i < out->k; i++)
+            x[i] = i >= k || row >= rows
+                       ? 0.0f
+                       : from->x[row * from->row + i / 16 * from->panel + i % 16] * smoothing[i];
+        const float top = largest(x, k), scale = row_scale_of(top);
         int32_t before = 0;
         out->row_scales[row] = scale;
         for (unsigned block = 0; block < blocks; block++) {
             unsigned start = block * out->block,
                      end = start + out->block < out->k ? start + out->block : out->k;
-            unsigned filled = end < k ? end : k;
-            int32_t steps = 1;
-            if (is_usable(top) && start < filled)
-                steps = scale_steps(largest(from, smoothing, start, filled), scale);
-            for (unsigned i = start; i < end; i++) {
-                float x_i = is_usable(top) && i < k ? smoothed(from, smoothing, i) : 0.0f;
+            int32_t steps = is_usable(top) ? scale_steps(largest(x + start, end - start), scale) : 1;
+            for (unsigned i = start; i < end; i++)
                 out->values[tile_value(out, row, i)] =
-                    x_i == 0.0f ? 0 : quantize(x_i * (1.0f / (scale * (float)steps)));
-            }
+                    is_usable(top) ? quantize(x[i] * (1.0f / (scale * (float)steps))) : 0;
             if (block > 0)
                 out->steps[tile_step(out, row, block - 1)] = before - steps;
             before = steps;
@@ -144,9 +141,8 @@ void reference_swiglu(float *gate, size_t gate_stride, const float *up, size_t u
                       unsigned columns) {
     for (unsigned row = 0; row < rows; row++)
         for (unsigned i = 0; i < columns; i++) {
-            float *to = gate + row * gate_stride + i, g = *to, t = exp2_negative(magnitude(g * LOG2_E));
-            int negative = float_bits(g) >> 31;
-            *to = g * ((negative ? t : 1.0f) / (1.0f + t)) * up[row * up_stride + i];
+            float *to = gate + row * gate_stride + i;
+            *to = *to / (1.0f + exp2_clamped(*to * LOG2_E)) * up[row * up_stride + i];
         }
 }
 
@@ -181,7 +177,7 @@ float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned
             y[i] = i < pairs ? x[i] * c - x[i + pairs] * s : x[i] * c + x[i - pairs] * s;
         }
     }
-    float top = largest(y, NULL, 0, head_dim);
+    float top = largest(y, head_dim);
     int usable = is_finite(top) && top >= ACTIVATION_TINY;
     float scale = usable ? top / 127.0f : is_finite(top) ? 0.0f : __builtin_nanf("");
     for (unsigned i = 0; i < head_dim; i++)

@@ -26,7 +26,7 @@ float reference_column_scale(enum tensor_format format, const uint8_t *panel, un
 
 void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k,
                              const struct activations *out);
-void reference_quantize_tiles(const float *x, size_t stride, unsigned rows, unsigned k,
+void reference_quantize_tiles(const struct float_rows *from, unsigned rows, unsigned k,
                               const float *smoothing, const struct int8_activations *out);
 void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
                                 struct panel *panel);
