@@ -24,6 +24,7 @@ _SOURCES = (
     "kernels/reference/attention_ref.c",
     "kernels/reference/float_ref.c",
     "kernels/reference/linear_ref.c",
+    "kernels/reference/requantize_ref.c",
     "kernels/reference/weights_ref.c",
     "kernels/pack.c",
     "memory/kv_ring.c",
@@ -43,6 +44,24 @@ class Activations(ctypes.Structure):
         ("low_sums", ctypes.c_void_p),
         ("row_scales", ctypes.c_void_p),
         ("k", ctypes.c_uint),
+    )
+
+
+class Int8Panel(ctypes.Structure):
+    """struct int8_panel."""
+
+    _fields_ = (
+        ("weights", ctypes.c_void_p),
+        ("columns", ctypes.c_float * 16),
+        ("k", ctypes.c_uint),
+    )
+
+
+class Requantization(ctypes.Structure):
+    """struct requantization."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("reciprocals", "products", "smoothing", "columns", "multipliers")
     )
 
 

@@ -28,7 +28,7 @@ void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsig
 void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
                                 struct panel *panel);
 
-void reference_requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
+void reference_requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned index, unsigned k,
                                 const struct requantization *by, struct int8_panel *panel);
 
 /// The integer sum runs over k, one weight at a time.
