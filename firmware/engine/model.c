@@ -132,29 +132,38 @@ static struct place place_of(struct model *model, enum tensor_role role, unsigne
 static const void *bound(const struct place *place) {
     return place->vector   ? *place->vector
            : place->matrix ? place->matrix->packs
-                           : (const void *)place->readers[0].matrix->smoothing;
+                           : (const void *)place->readers[0].matrix->int8.smoothing;
 }
 
 static size_t lines(size_t bytes) {
     return (bytes + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
 }
 
-// The parts of a smoothing tensor: reciprocals and factors of the channels, multipliers of the outputs.
+// A smoothing tensor: what concerns the channels of the input, then its outputs.
+static size_t channel_bytes(uint32_t k) {
+    const size_t padded = padded_k(k);
+    return lines(padded * sizeof(float)) + lines(padded * sizeof(int16_t)) + lines(padded);
+}
+
 static size_t smoothing_bytes(uint32_t rows, uint32_t k) {
-    return lines(padded_k(k) * sizeof(float)) + lines(padded_k(k) * sizeof(int16_t)) +
-           lines(rows * sizeof(int16_t));
+    return channel_bytes(k) + lines(rows * sizeof(float)) + lines(rows * sizeof(int16_t));
 }
 
 // Gives the matrices that read the input their parts.
 static void bind_smoothing(const struct place *place, const uint8_t *at) {
-    const uint8_t *factors = at + lines(padded_k(place->k) * sizeof(float));
-    const int16_t *multipliers = (const int16_t *)(factors + lines(padded_k(place->k) * sizeof(int16_t)));
+    const size_t padded = padded_k(place->k);
+    struct requantization part = {.reciprocals = (const float *)at};
+    part.products = (const int16_t *)(at + lines(padded * sizeof(float)));
+    part.smoothing = (const int8_t *)part.products + lines(padded * sizeof(int16_t));
+    part.columns = (const float *)(at + channel_bytes(place->k));
+    part.multipliers = (const int16_t *)((const uint8_t *)part.columns + lines(place->rows * sizeof(float)));
     for (unsigned i = 0; i < READERS_MAX && place->readers[i].matrix; i++) {
-        struct matrix *m = place->readers[i].matrix;
-        m->reciprocals = (const float *)at;
-        m->smoothing = (const int16_t *)factors;
-        m->multipliers = multipliers;
-        multipliers += place->readers[i].rows;
+        struct requantization *int8 = &place->readers[i].matrix->int8;
+        *int8 = part;
+        if (part.multipliers[0] == 0)
+            int8->multipliers = NULL;
+        part.columns += place->readers[i].rows;
+        part.multipliers += place->readers[i].rows;
     }
 }
 

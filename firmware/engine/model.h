@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/requantize.h"
 #include "schema/image.h"
 #include "schema/wire.h"
 
@@ -13,16 +14,13 @@
 #define MODEL_WIDTH_MAX      65536 // hidden, ffn, heads * head_dim
 #define MODEL_VOCABULARY_MAX (1u << 20)
 
-/// A packed [rows][k] matrix: rows are outputs. The last three are the int8 route's, which only the matrices
-/// of layers have: NULL in the embedding and the head.
+/// A packed [rows][k] matrix: rows are outputs.
 struct matrix {
     const uint8_t *packs; // panels of 16 rows
     size_t panel_bytes;
     uint32_t rows, k;
     enum tensor_format format;
-    const float *reciprocals;   // [padded k]: what the input's channels are multiplied with
-    const int16_t *smoothing;   // [padded k]: 2^15 times what the weights are multiplied with
-    const int16_t *multipliers; // [rows]: c of kernels/requantize.h
+    struct requantization int8; // of layers only
 };
 
 struct layer {

@@ -4,14 +4,14 @@
 //
 // For column n and channel k of group g, with di, mi and the code q of the weight (docs/weight-image.md):
 //
-//   A = sat8(rdm(di, c[n]))
-//   B = rdm(sat16(mi + 8 * di), c[n]) - 8 * A      0 in formats without a minimum
-//   t = q * A + B                                  int16
-//   w = sat8(rdm(t, smoothing[k]))
-//   rdm(a, b) = (a * b + 2^14) >> 15
+//   without minimum   w = sat8(rdm(q * s[k], rdm(8 * di, c[n])))
+//   with minimum      w = sat8(rdm(q * A + B, u * s[k]))
+//                     A = satu8(rdm(di, c[n])), B = rdm(sat16(mi + 8 * di), c[n]) - 8 * A
+//   rdm(a, b) = (a * b + 2^14) >> 15, one instruction
 //
-// Integers only, so the vector form, the scalar reference and the console's numpy twin agree to the bit.
-// Then w[n][k] ~ the stored weight * smoothing[k] / (2^15 * E[n]) with E[n] = D[n] * (2^15 / c[n]).
+// Integers only, so the vector form, the scalar reference and the console's numpy twin agree to the bit. s, u
+// and c are chosen when the image is packed, such that nothing but w itself ever saturates. Then
+// w[n][k] * E[n] ~ the stored weight * s[k] / 128.
 #pragma once
 
 #include <stddef.h>
@@ -29,13 +29,21 @@ struct int8_panel {
     unsigned k;
 };
 
-/// What requantization needs besides the packs: from the image, made when it is packed.
+/// The int8 route's share of a matrix: parts of the image (docs/weight-image.md), made when it is packed.
 struct requantization {
-    const int16_t *smoothing;   // [k]: of the input's channels; 0 for padding
-    const int16_t *multipliers; // [16]: c of the panel's columns, at least 1
+    const float *reciprocals;   // [k] 128 / s: what the input's channels are multiplied with; 0 for padding
+    const int16_t *products;    // [k] u * s
+    const int8_t *smoothing;    // [k] s in 1..127; 0 for padding
+    const float *columns;       // [rows] E
+    const int16_t *multipliers; // [rows] c, at least 1; NULL: there is no int8 form of this matrix
 };
 
-/// Requantizes the panel at `packs` (k inputs, padded; for the K formats a multiple of 256) and sets
-/// panel->k and ->columns.
-void requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
+/// Bytes of the buffer of a panel of padded k inputs.
+static inline size_t int8_panel_bytes(unsigned k) {
+    return (size_t)PANEL_COLUMNS * k;
+}
+
+/// Requantizes panel number `index` of a matrix, which is at `packs` (k inputs, padded; for the K formats a
+/// multiple of 256), and sets panel->k and ->columns.
+void requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned index, unsigned k,
                       const struct requantization *by, struct int8_panel *panel);

@@ -25,6 +25,7 @@ _SOURCES = (
     "kernels/reference/float_ref.c",
     "kernels/reference/int8_ref.c",
     "kernels/reference/linear_ref.c",
+    "kernels/reference/requantize_ref.c",
     "kernels/reference/weights_ref.c",
     "kernels/pack.c",
     "memory/kv_ring.c",
@@ -69,6 +70,14 @@ class FloatRows(ctypes.Structure):
     """struct float_rows."""
 
     _fields_ = (("x", ctypes.c_void_p), ("row", ctypes.c_size_t), ("panel", ctypes.c_size_t))
+
+
+class Requantization(ctypes.Structure):
+    """struct requantization."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("reciprocals", "products", "smoothing", "columns", "multipliers")
+    )
 
 
 class MemoryPool(ctypes.Structure):

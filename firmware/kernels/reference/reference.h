@@ -31,7 +31,7 @@ void reference_quantize_tiles(const struct float_rows *from, unsigned rows, unsi
 void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
                                 struct panel *panel);
 
-void reference_requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
+void reference_requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned index, unsigned k,
                                 const struct requantization *by, struct int8_panel *panel);
 
 /// The integer sum runs over k, one weight at a time.
