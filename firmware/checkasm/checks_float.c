@@ -3,6 +3,7 @@
 #include "arch/string.h"
 #include "checkasm/checkasm.h"
 #include "kernels/elementwise.h"
+#include "kernels/exp2.h"
 #include "kernels/logits.h"
 #include "kernels/reference/reference.h"
 #include "kernels/rope.h"
@@ -146,6 +147,29 @@ static void check_log_sum_exp(const struct check *check) {
     }
 }
 
+static void logits_above_into(const float *x, int32_t key, uint8_t *out) {
+    *out = logits_above(x, key);
+}
+
+static void reference_logits_above_into(const float *x, int32_t key, uint8_t *out) {
+    *out = reference_logits_above(x, key);
+}
+
+static void check_logits_above(const struct check *check) {
+    (void)check;
+    for (unsigned i = 0; i < 2 * LOGITS_RUN; i++) {
+        float *x = random_floats(LOGITS_RUN);
+        x[random_below(LOGITS_RUN)] = i % 4 == 0 ? __builtin_nanf("") : i % 4 == 1 ? -0.0f : 0.0f;
+        int32_t key = ordered_float(x[i % LOGITS_RUN]);
+        uint8_t *out = guarded(2);
+        struct call call = {.x = {POINTER(x), ARG(key), POINTER(out)}};
+        call_kernel((const void *)logits_above_into, &call, true);
+        call.x[2] = POINTER(out + 1);
+        call_reference((const void *)reference_logits_above_into, &call, true, LOGITS_RUN);
+        expect_bytes("above", out, out + 1, 1);
+    }
+}
+
 const struct check checks_float[] = {
     {"rms_norm_rows", check_rms_norm, 0},
     {"swiglu_rows", check_swiglu, 0},
@@ -153,5 +177,6 @@ const struct check checks_float[] = {
     {"rope_row", check_rope_row, 0},
     {"rotate_and_quantize", check_rotate, 0},
     {"log_sum_exp", check_log_sum_exp, 0},
+    {"logits_above", check_logits_above, 0},
     {NULL, NULL, 0},
 };

@@ -20,8 +20,12 @@ static void project(const struct pass *p) {
     meet(p);
     linear(p, &p->weights->k, all, f->key, KERNEL_LINEAR_K);
     linear(p, &p->weights->v, all, f->value, KERNEL_LINEAR_V);
-    if (p->rows != 0)
+    add_bias(p, &p->weights->k, p->weights->k_bias, all, f->key);
+    add_bias(p, &p->weights->v, p->weights->v_bias, all, f->value);
+    if (p->rows != 0) {
         linear(p, &p->weights->q, kept, f->query, KERNEL_LINEAR_Q);
+        add_bias(p, &p->weights->q, p->weights->q_bias, kept, f->query);
+    }
     meet(p);
     struct kv_update update = {f->key, f->value, kv, f->rope, p->position, rows};
     struct span span;

@@ -29,7 +29,7 @@ static void quantize_here(const struct pass *p, struct float_rows from, struct i
     const unsigned k = m->k;
     if (p->int8) {
         const struct int8_activations all = tiled(p->f, k), out = int8_activations_from(&all, rows.from);
-        quantize_tiles(&from, rows.to - rows.from, k, m->reciprocals, &out);
+        quantize_tiles(&from, rows.to - rows.from, k, m->int8.reciprocals, &out);
     } else {
         const struct activations out = quantized(p->f, k, rows.from);
         quantize_rows(from.x, from.row, rows.to - rows.from, k, &out);
@@ -111,8 +111,7 @@ static void multiply_panel(const struct pass *p, const struct matrix *m, unsigne
         span_sum_begin(&pieces->unpack);
     if (p->int8) {
         const struct int8_activations x = tiled(f, m->k);
-        const struct requantization by = {m->smoothing, m->multipliers + (size_t)index * PANEL_COLUMNS};
-        requantize_panel(m->format, packs, k, &by, &f->int8_panels[part]);
+        requantize_panel(m->format, packs, index, k, &m->int8, &f->int8_panels[part]);
         span_sum_switch(&pieces->unpack, &pieces->multiply);
         gemm_int8_panel(&f->int8_panels[part], &x, rows.from, rows.to, y, stride);
     } else {
@@ -148,6 +147,19 @@ void linear(const struct pass *p, const struct matrix *m, struct interval rows, 
                        i == panels.from ? NULL : &pieces.multiply);
     span_sum_end(&pieces.multiply);
     emit_product(p, &pieces, kernel, weights_of(panels, m), rows);
+}
+
+void add_bias(const struct pass *p, const struct matrix *m, const float *bias, struct interval rows,
+              float *y) {
+    const struct interval panels = panels_of(p, m);
+    const unsigned count = rows.to - rows.from, width = (panels.to - panels.from) * PANEL_COLUMNS;
+    const size_t first = (size_t)panels.from * PANEL_COLUMNS;
+    struct span span;
+    if (bias == NULL || width == 0)
+        return;
+    span_begin(&span);
+    add_rows(y + first, m->rows, bias + first, 0, count, width, y + first);
+    span_end(&span, KERNEL_BIAS, p->layer, (uint64_t)count * width);
 }
 
 void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, const float *from,

@@ -18,6 +18,10 @@ void norm_and_quantize(const struct pass *p, const float *x, const float *weight
 /// y[][m->rows] = input times m.
 void linear(const struct pass *p, const struct matrix *m, struct interval rows, float *y, enum kernel kernel);
 
+/// Adds a bias to y; families without one have NULL.
+void add_bias(const struct pass *p, const struct matrix *m, const float *bias, struct interval rows,
+              float *y);
+
 /// to[][m->rows] = from + input times m.
 void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, const float *from,
                 float *to, enum kernel kernel);

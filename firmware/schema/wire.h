@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xd8bf16aeu // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xb8c2c2bbu // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -65,8 +65,9 @@ enum kernel {
     KERNEL_HEAD = 16,
     KERNEL_SAMPLE = 17,
     KERNEL_WAIT = 18, // of a core for the others, at a barrier or between two jobs of a step
+    KERNEL_BIAS = 19, // of queries, keys and values
 };
-#define KERNEL_COUNT 19 // one past the largest value
+#define KERNEL_COUNT 20 // one past the largest value
 
 // u8
 enum phase {
@@ -143,6 +144,7 @@ enum generate_flag {
 enum hello_flag {
     HELLO_FLAG_MODELLED = 1,
     HELLO_FLAG_MODEL_LOADED = 2,
+    HELLO_FLAG_ANSWER = 4, // somebody has asked; without it the board has just started
 };
 
 struct frame_header {

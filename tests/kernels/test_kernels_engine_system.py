@@ -101,6 +101,8 @@ def test_batches_of_any_size_give_the_same_bits_before_and_after_the_ring_turns(
         (Q.Q8_0, {"tied": False}),
         (Q.F16, {"hidden": 192, "heads": 2, "kv_heads": 1}),  # heads of 96
         (Q.Q4_K, {"hidden": 256, "ffn": 512, "heads": 2, "kv_heads": 1}),  # heads of 128
+        (Q.Q4_0, {"arch": "qwen2", "tied": False}),  # with biases, pairs half-split in the file
+        (Q.Q4_K, {"arch": "qwen2", "hidden": 256, "ffn": 512, "heads": 2, "kv_heads": 1}),
         (Q.Q5_K, {"hidden": 256, "ffn": 256, "heads": 8, "kv_heads": 4}),
         (Q.Q6_K, {"hidden": 256, "ffn": 512, "heads": 4, "kv_heads": 1, "tied": False}),
     ],

@@ -12,6 +12,7 @@ import typer
 from maxconsole.boards import DEFAULT_BOARD
 from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.cli import options, style
+from maxconsole.cli.bench_phase import decode, limits, prefill
 from maxconsole.cli.progress import reporter
 from maxconsole.cli.prompts import read_text
 from maxconsole.cli.shell import print_json, print_lines
@@ -28,6 +29,14 @@ app = typer.Typer(
 )
 _CONTEXT = 1024
 _ACCURACY_TOKENS = 256
+
+
+for _verb, _examples in (
+    (prefill, "bench prefill; maxconsole bench prefill -n 480 --text documents --cores 1 --json"),
+    (decode, "bench decode; maxconsole bench decode -n 16 --cores 4 --json"),
+    (limits, "bench limits; maxconsole bench limits --board rpi5-virtual --json"),
+):
+    app.command(epilog=f"Examples: maxconsole {_examples}")(_verb)
 
 
 @app.command(

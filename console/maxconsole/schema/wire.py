@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xD8BF16AE
+SCHEMA_HASH: Final = 0xB8C2C2BB
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -80,6 +80,7 @@ class Kernel(IntEnum):
     HEAD = 16
     SAMPLE = 17
     WAIT = 18  # of a core for the others, at a barrier or between two jobs of a step
+    BIAS = 19  # of queries, keys and values
 
 
 class Phase(IntEnum):
@@ -161,6 +162,7 @@ class HelloFlag(IntFlag):
 
     MODELLED = 1
     MODEL_LOADED = 2
+    ANSWER = 4  # somebody has asked; without it the board has just started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantization and the float kernels, one number at a time.
 #include "kernels/log.h"
+#include "kernels/logits.h"
 #include "kernels/pack.h"
 #include "kernels/reference/reference.h"
 #include "kernels/rope_constants.h"
@@ -195,4 +196,11 @@ float reference_log_sum_exp(const float *x, size_t count) {
     for (size_t i = 0; i < count; i++)
         lane[i % 4] += exp2_negative((top - x[i]) * LOG2_E);
     return top + natural_log((lane[0] + lane[1]) + (lane[2] + lane[3]));
+}
+
+bool reference_logits_above(const float *x, int32_t key) {
+    bool above = false;
+    for (unsigned i = 0; i < LOGITS_RUN; i++)
+        above |= ordered_float(x[i]) > key;
+    return above;
 }

@@ -54,6 +54,7 @@ void reference_swiglu(float *gate, size_t gate_stride, const float *up, size_t u
 void reference_add(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows,
                    unsigned columns, float *out);
 float reference_log_sum_exp(const float *x, size_t count);
+bool reference_logits_above(const float *x, int32_t key);
 void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row);
 float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q);
 void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);
