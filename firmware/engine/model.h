@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/requantize.h"
 #include "schema/image.h"
 #include "schema/wire.h"
 
@@ -19,6 +20,7 @@ struct matrix {
     size_t panel_bytes;
     uint32_t rows, k;
     enum tensor_format format;
+    struct requantization int8; // of layers only
 };
 
 struct layer {
