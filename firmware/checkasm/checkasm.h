@@ -3,11 +3,12 @@
 // sizes, guarded buffers, and a trampoline that checks the calling convention.
 //
 // One line per kernel, as log text:
-//   checkasm NAME ok cycles C ref R work W
+//   checkasm NAME ok cycles C ref R work W bound B
 //   checkasm NAME FAIL DETAIL
 // C and R are cycles of the kernel and of its reference on the same input of W multiply-accumulates or
-// elements, by the board's counters (0 where it has none). The last line is `checkasm done N passed M
-// failed`.
+// elements, by the board's counters (0 where it has none). B is the static bound: cycles that the busiest
+// pipe of a Cortex-A76 needs, as the kernel's source counts them; 0 where it does not. The last line is
+// `checkasm done N passed M failed`.
 #pragma once
 
 #include <stdbool.h>
@@ -62,6 +63,9 @@ struct call {
 void call_kernel(const void *kernel, const struct call *call, bool timed);
 /// Calls the reference; only timed.
 void call_reference(const void *reference, const struct call *call, bool timed, uint64_t work);
+
+/// Adds to the static bound of what is timed.
+void add_bound(uint64_t cycles);
 
 /// Compares results; the first difference is reported with its index and both values.
 void expect_bytes(const char *what, const void *got, const void *expected, size_t bytes);

@@ -30,7 +30,7 @@ static uint64_t random_state;
 static struct {
     const struct check *check;
     bool failed;
-    uint64_t kernel_cycles, reference_cycles, work;
+    uint64_t kernel_cycles, reference_cycles, work, bound;
 } current;
 
 bool checks_init(void) {
@@ -151,6 +151,10 @@ void call_reference(const void *reference, const struct call *call, bool timed, 
     }
 }
 
+void add_bound(uint64_t cycles) {
+    current.bound += cycles;
+}
+
 void expect_bytes(const char *what, const void *got, const void *expected, size_t bytes) {
     const uint8_t *a = got, *b = expected;
     for (size_t i = 0; i < bytes; i++)
@@ -202,8 +206,8 @@ void run_checks(const struct check *table, unsigned *passed, unsigned *failed) {
             continue;
         }
         ++*passed;
-        log_text(LOG_LEVEL_INFO, "checkasm %s ok cycles %llu ref %llu work %llu", check->name,
+        log_text(LOG_LEVEL_INFO, "checkasm %s ok cycles %llu ref %llu work %llu bound %llu", check->name,
                  (unsigned long long)current.kernel_cycles, (unsigned long long)current.reference_cycles,
-                 (unsigned long long)current.work);
+                 (unsigned long long)current.work, (unsigned long long)current.bound);
     }
 }

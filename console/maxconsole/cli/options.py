@@ -48,7 +48,9 @@ ModelFile: TypeAlias = Annotated[
 Context: TypeAlias = Annotated[
     int, typer.Option("--context", "-c", metavar="TOKENS", help="How far back a token can look.")
 ]
-Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch.")]
+Batch: TypeAlias = Annotated[
+    int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch; fewer where memory is short.")
+]
 Int8: TypeAlias = Annotated[
     int,
     typer.Option(
