@@ -99,6 +99,12 @@ static struct place place_of(struct model *model, enum tensor_role role, unsigne
         return (struct place){.vector = &layer->attn_norm, .rows = h->hidden, .k = 1};
     case TENSOR_ROLE_FFN_NORM:
         return (struct place){.vector = &layer->ffn_norm, .rows = h->hidden, .k = 1};
+    case TENSOR_ROLE_ATTN_Q_BIAS:
+        return (struct place){.vector = &layer->q_bias, .rows = q_rows, .k = 1};
+    case TENSOR_ROLE_ATTN_K_BIAS:
+        return (struct place){.vector = &layer->k_bias, .rows = kv_rows, .k = 1};
+    case TENSOR_ROLE_ATTN_V_BIAS:
+        return (struct place){.vector = &layer->v_bias, .rows = kv_rows, .k = 1};
     case TENSOR_ROLE_ATTN_Q:
         return (struct place){.matrix = &layer->q, .rows = q_rows, .k = h->hidden};
     case TENSOR_ROLE_ATTN_K:
@@ -224,11 +230,18 @@ static enum reply_status bind_tensor(struct model *model, const uint8_t *image, 
     return REPLY_STATUS_OK;
 }
 
+static bool is_bias(enum tensor_role role) {
+    return role == TENSOR_ROLE_ATTN_Q_BIAS || role == TENSOR_ROLE_ATTN_K_BIAS ||
+           role == TENSOR_ROLE_ATTN_V_BIAS;
+}
+
 static enum reply_status check_complete(struct model *model) {
     for (unsigned role = 0; role < TENSOR_ROLE_COUNT; role++) {
         unsigned layers = belongs_to_layer(role) ? model->header->layers : 1;
         for (unsigned layer = 0; layer < layers; layer++) {
             struct place place = place_of(model, role, layer);
+            if (is_bias(role) && model->header->family != FAMILY_QWEN2)
+                continue;
             bool missing = bound(&place) == NULL;
             if (missing && role == TENSOR_ROLE_OUTPUT)
                 model->head = model->embedding; // tied

@@ -24,7 +24,8 @@ struct matrix {
 };
 
 struct layer {
-    const float *attn_norm, *ffn_norm; // [hidden]
+    const float *attn_norm, *ffn_norm;     // [hidden]
+    const float *q_bias, *k_bias, *v_bias; // [rows of q, k, v]; NULL in families without
     struct matrix q, k, v, o, gate, up, down;
 };
 

@@ -17,8 +17,9 @@
 // u32
 enum family {
     FAMILY_LLAMA = 0,
+    FAMILY_QWEN2 = 1, // biases of q, k and v; rotary pairs are half-split in the file
 };
-#define FAMILY_COUNT 1 // one past the largest value
+#define FAMILY_COUNT 2 // one past the largest value
 
 // u16
 enum tensor_role {
@@ -34,12 +35,15 @@ enum tensor_role {
     TENSOR_ROLE_FFN_DOWN = 9,
     TENSOR_ROLE_OUTPUT_NORM = 10,
     TENSOR_ROLE_OUTPUT = 11,
-    TENSOR_ROLE_ATTN_SMOOTHING = 12, // of the input that q, k and v share
-    TENSOR_ROLE_ATTN_OUTPUT_SMOOTHING = 13,
-    TENSOR_ROLE_FFN_SMOOTHING = 14, // of gate and up
-    TENSOR_ROLE_FFN_DOWN_SMOOTHING = 15,
+    TENSOR_ROLE_ATTN_Q_BIAS = 12,
+    TENSOR_ROLE_ATTN_K_BIAS = 13,
+    TENSOR_ROLE_ATTN_V_BIAS = 14,
+    TENSOR_ROLE_ATTN_SMOOTHING = 15, // of the input that q, k and v share
+    TENSOR_ROLE_ATTN_OUTPUT_SMOOTHING = 16,
+    TENSOR_ROLE_FFN_SMOOTHING = 17, // of gate and up
+    TENSOR_ROLE_FFN_DOWN_SMOOTHING = 18,
 };
-#define TENSOR_ROLE_COUNT 16 // one past the largest value
+#define TENSOR_ROLE_COUNT 19 // one past the largest value
 
 // u16: how the bytes are packed, see docs/weight-image.md
 enum tensor_format {

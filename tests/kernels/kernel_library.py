@@ -23,6 +23,7 @@ SINKS = 4
 _SOURCES = (
     "kernels/reference/attention_ref.c",
     "kernels/reference/float_ref.c",
+    "kernels/reference/int8_ref.c",
     "kernels/reference/linear_ref.c",
     "kernels/reference/requantize_ref.c",
     "kernels/reference/weights_ref.c",
@@ -47,14 +48,28 @@ class Activations(ctypes.Structure):
     )
 
 
+class Int8Activations(ctypes.Structure):
+    """struct int8_activations."""
+
+    _fields_ = (
+        ("values", ctypes.c_void_p),
+        ("steps", ctypes.c_void_p),
+        ("row_scales", ctypes.c_void_p),
+        ("k", ctypes.c_uint),
+        ("block", ctypes.c_uint),
+    )
+
+
 class Int8Panel(ctypes.Structure):
     """struct int8_panel."""
 
-    _fields_ = (
-        ("weights", ctypes.c_void_p),
-        ("columns", ctypes.c_float * 16),
-        ("k", ctypes.c_uint),
-    )
+    _fields_ = (("weights", ctypes.c_void_p), ("columns", ctypes.c_float * 16), ("k", ctypes.c_uint))
+
+
+class FloatRows(ctypes.Structure):
+    """struct float_rows."""
+
+    _fields_ = (("x", ctypes.c_void_p), ("row", ctypes.c_size_t), ("panel", ctypes.c_size_t))
 
 
 class Requantization(ctypes.Structure):

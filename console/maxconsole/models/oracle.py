@@ -127,14 +127,17 @@ class _Attention:
             TensorRole.ATTN_OUTPUT,
         )
         self._norm, self._q, self._k, self._v, self._output = (weights.tensor(role, layer) for role in roles)
+        biases = (TensorRole.ATTN_Q_BIAS, TensorRole.ATTN_K_BIAS, TensorRole.ATTN_V_BIAS)
+        self._biases = [weights.tensor(role, layer) if weights.has(role, layer) else np.float32(0) for role in biases]
 
     def __call__(self, x: F32) -> F32:
         shapes = self._weights.shapes
         normed = rms_norm(x, self._norm, shapes.rms_epsilon)
         normed = self._inputs(self._layer, TensorRole.ATTN_SMOOTHING, normed)
-        query = (normed @ self._q.T).reshape(len(x), shapes.heads, shapes.head_dim)
-        key = (normed @ self._k.T).reshape(len(x), shapes.kv_heads, shapes.head_dim)
-        value = (normed @ self._v.T).reshape(len(x), shapes.kv_heads, shapes.head_dim)
+        query, key, value = (
+            (normed @ matrix.T + bias).reshape(len(x), -1, shapes.head_dim)
+            for matrix, bias in zip((self._q, self._k, self._v), self._biases, strict=True)
+        )
         positions = np.arange(len(x))
         key = self._rotate(key, positions)
         near = self._rotate(query, positions)

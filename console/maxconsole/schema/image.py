@@ -31,6 +31,7 @@ class Family(IntEnum):
     """U32."""
 
     LLAMA = 0
+    QWEN2 = 1  # biases of q, k and v; rotary pairs are half-split in the file
 
 
 class TensorRole(IntEnum):
@@ -48,10 +49,13 @@ class TensorRole(IntEnum):
     FFN_DOWN = 9
     OUTPUT_NORM = 10
     OUTPUT = 11
-    ATTN_SMOOTHING = 12  # of the input that q, k and v share
-    ATTN_OUTPUT_SMOOTHING = 13
-    FFN_SMOOTHING = 14  # of gate and up
-    FFN_DOWN_SMOOTHING = 15
+    ATTN_Q_BIAS = 12
+    ATTN_K_BIAS = 13
+    ATTN_V_BIAS = 14
+    ATTN_SMOOTHING = 15  # of the input that q, k and v share
+    ATTN_OUTPUT_SMOOTHING = 16
+    FFN_SMOOTHING = 17  # of gate and up
+    FFN_DOWN_SMOOTHING = 18
 
 
 class TensorFormat(IntEnum):
