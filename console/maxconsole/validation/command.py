@@ -35,7 +35,12 @@ def main(checks: Sequence[Check], description: str, arguments: Sequence[str] | N
     parser.add_argument("--json", action="store_true", help="results as JSON instead of tables")
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured before")
     options = parser.parse_args(arguments)
-    wanted = options.only.upper().split(",") if options.only else [check.id for check in checks]
+    known_ids = {check.id.upper(): check.id for check in checks}
+    wanted = (
+        [known_ids.get(one.upper(), one) for one in options.only.split(",")]
+        if options.only
+        else [check.id for check in checks]
+    )
     unknown = set(wanted) - {check.id for check in checks}
     if unknown:
         parser.error(f"there is no check {', '.join(sorted(unknown))}; known are {known}")

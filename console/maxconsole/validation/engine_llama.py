@@ -13,11 +13,12 @@ from pathlib import Path
 from maxconsole.errors import UserError
 from maxconsole.paths import cache_dir
 from maxconsole.session.benchmark_text import Kind
-from maxconsole.validation.check import AtLeast, Bench, Check, Group, Outcome, Row
+from maxconsole.validation.check import AtLeast, AtMost, Bench, Check, Group, Outcome, Row
 from maxconsole.validation.engine_runs import LINEAR, PEAK, Prompt, run, total
 from maxconsole.validation.llama_build import REPACKED
 from maxconsole.validation.llama_layers import SomeLayers, whole_file
-from maxconsole.validation.llama_runs import Job
+from maxconsole.validation.llama_models import QWEN_15, QWEN_15_K, Shape
+from maxconsole.validation.llama_runs import Job, whole
 from maxconsole.validation.store import Figures
 
 _PROMPTS: tuple[tuple[Kind, int], ...] = (("code", 180), ("news", 320), ("documents", 480))
@@ -99,9 +100,44 @@ def _compare(bench: Bench, model: Path, target: float, anchor: str) -> Outcome:
     )
 
 
+def _compare_shape(bench: Bench, shape: Shape, target: float, anchor: str) -> Outcome:
+    """Both sides from runs with few layers, the rest in proportion."""
+    kind, tokens = _PROMPTS[0]
+    fewer, more = _FEW_LAYERS
+    theirs = {
+        f"-fa {flash:d} -ub {ubatch}": whole(
+            bench, Job(REPACKED, shape, 1, prompt=tokens, ubatch=ubatch, flash=flash), fewer, more
+        )["cycles"]
+        for flash, ubatch in _SETTINGS[: 1 if bench.quick else 2]
+    }
+    best = min(theirs, key=lambda settings: theirs[settings])
+    few, many = (
+        run(bench, Prompt(tokens, kind, shape.with_layers(layers).file()))["prefill"] for layers in _FEW_LAYERS
+    )
+    ours = few + (shape.layers - fewer) / (more - fewer) * (many - few)
+    macs = shape.layer_weights * shape.layers * tokens
+    rows = (
+        AtLeast(f"{shape.name}, {tokens} tokens", "x", theirs[best] / ours, target, f"{anchor}; llama.cpp {best}"),
+        AtMost("this engine: layer matrices over all cycles", "% of peak", 100 * macs / (PEAK * ours), 100, "physics"),
+        Row("llama.cpp: the same", "% of peak", 100 * macs / (PEAK * theirs[best]), None, ""),
+    )
+    return Outcome((Group("ratio", rows),), (f"{fewer} and {more} of {shape.layers} layers. Weights are random.",))
+
+
+_FEW_LAYERS = (1, 2)
 _ARTICLE = "target; the article: 6.01"
 
 E4 = Check("E4", "prefill against llama.cpp, Q4_K_M", lambda bench: _compare(bench, _file("Q4_K_M"), 6.5, _ARTICLE))
 E5 = Check(
     "E5", "prefill against llama.cpp, Q4_0, repacked", lambda bench: _compare(bench, _file("Q4_0"), 1.9, "target")
+)
+E5B = Check(
+    "E5b",
+    "prefill against llama.cpp, Qwen2.5 1.5B, Q4_K_M",
+    lambda bench: _compare_shape(bench, QWEN_15_K, 2.0, "target"),
+)
+E5C = Check(
+    "E5c",
+    "prefill against llama.cpp, Qwen2.5 1.5B, Q4_0, repacked",
+    lambda bench: _compare_shape(bench, QWEN_15, 1.25, "target"),
 )

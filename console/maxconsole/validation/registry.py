@@ -7,6 +7,7 @@ from maxconsole.validation import (
     engine_decode,
     engine_llama,
     engine_prefill,
+    engine_sizes,
     llama_decode,
     llama_repacked,
     loops,
@@ -31,7 +32,10 @@ ENGINE_CHECKS: tuple[Check, ...] = (
     engine_prefill.E3,
     engine_llama.E4,
     engine_llama.E5,
+    engine_llama.E5B,
+    engine_llama.E5C,
     engine_decode.E7,
     engine_decode.E8,
     engine_prefill.E9,
+    engine_sizes.CHECK,
 )
