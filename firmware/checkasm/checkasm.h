@@ -22,7 +22,7 @@ struct check {
     int variant; // what distinguishes entries with the same function, such as a format
 };
 
-extern const struct check checks_linear[], checks_float[], checks_int8[],
+extern const struct check checks_linear[], checks_requantize[], checks_float[], checks_int8[],
     checks_attention[]; // each ends with a NULL name
 
 /// Seed of all inputs; a console may write another one before the image starts.
