@@ -35,7 +35,7 @@ void core_init(const struct options *options) {
         core->slot[SLOT_ABSOLUTE] = ABSOLUTE_BIAS;
         memory_init_core(core, options);
         if (options->timed)
-            core->pipeline = pipeline_new();
+            core->pipeline = pipeline_new(&core->counts.stall_ticks);
         core->stream = mmap(NULL, MAX_SITES * sizeof *core->stream, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (core->stream == MAP_FAILED)

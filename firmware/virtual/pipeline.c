@@ -22,128 +22,142 @@ enum {
     SETTLE_SHIFT = 20, // idle pipes become alike every 1 << 20 rows
 };
 
-struct pipeline *pipeline_new(void) {
+struct pipeline *pipeline_new(uint64_t *stalled) {
     struct pipeline *p = aligned_alloc(64, (sizeof *p + 63) & ~(size_t)63);
     if (!p)
         abort();
     memset(p, 0, sizeof *p);
+    p->stalled = stalled;
     p->limit = ROWS * ROW - LONGEST;
-    p->waiting = NONE_WAITING;
+    p->flow.waiting = NONE_WAITING;
+    for (unsigned pipes = 0; pipes < 256; pipes++)
+        for (unsigned port = 0; port < PORTS; port++)
+            one_each[pipes] |= (uint64_t)(pipes >> port & 1) << port * 8;
     return p;
+}
+
+/// Dispatch goes on at `cycle`: micro-ops that start up to then leave their queues.
+static void go_to(struct pipeline *p, uint64_t cycle) {
+    struct flow *flow = &p->flow;
+    uint64_t time = issue_cycle(flow);
+    flow->slot = cycle;
+    while (time <= cycle && flow->waiting != NONE_WAITING) {
+        const uint64_t starts = starts_from(p, time);
+        flow->waiting -= one_each[starts & 255];
+        time = starts ? time + CYCLE : (time | 63) + 1;
+    }
 }
 
 /// Empties the rows of the calendar that dispatch has passed.
 static void pass_rows(struct pipeline *p) {
-    const uint64_t row = p->slot / ROW;
+    const uint64_t row = p->flow.slot / ROW;
     const bool leap = row - p->row >= ROWS;
-    leave_queues(p, cycle_of(p->slot));
     if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0))
         for (unsigned port = 0; port < PORTS; port++)
             p->last[port] = latest(p->last[port], row * ROW);
-    if (leap) {
-        memset(p->busy, 0, sizeof p->busy);
-        memset(p->held, 0, sizeof p->held);
-        p->waiting = NONE_WAITING;
-    } else {
-        for (; p->row < row; p->row++) {
-            memset(&p->busy[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->busy[0]);
-            memset(&p->held[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->held[0]);
-        }
+    if (leap)
+        p->row = row - ROWS;
+    for (; p->row < row; p->row++) {
+        memset(&p->busy[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->busy[0]);
+        memset(&p->held[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->held[0]);
     }
-    p->row = row;
     p->limit = (row + ROWS) * ROW - LONGEST;
 }
 
 void stall(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
-    *stalled += (cycle - cycle_from(p->slot)) * TICKS;
-    p->slot = cycle;
-    if (p->slot / ROW != p->row)
+    *stalled += (cycle - cycle_from(p->flow.slot)) * TICKS;
+    go_to(p, cycle);
+    if (p->flow.slot / ROW != p->row)
         pass_rows(p);
-    else
-        leave_queues(p, cycle);
 }
 
 /// At most two micro-ops for B, M, V0, V1 each in one dispatch cycle.
-static void apply_caps(struct pipeline *p, const struct op *op) {
-    const uint64_t now = cycle_of(p->slot);
+static void apply_caps(struct pipeline *p, struct flow *flow, const struct op *op) {
+    const uint64_t now = cycle_of(flow->slot);
     p->caps = (p->capped == now ? p->caps : NO_CAPS) + op->caps;
     p->capped = now;
     if (p->caps & CAP_BITS) {
-        p->slot = p->capped = now + CYCLE;
+        flow->slot = p->capped = now + CYCLE;
+        next_cycle(p, flow);
         p->caps = NO_CAPS + op->caps;
     }
 }
 
 /// What only some instructions wait for before they are dispatched.
-static void wait_before(struct pipeline *p, const struct op *op, uint64_t *stalled) {
+static inline void wait_before(struct pipeline *p, struct flow *flow, const struct op *op) {
     if (op->wait != WAIT_NONE) {
-        const uint64_t finished = cycle_from(p->retired);
-        stall_until(p, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished, stalled);
+        const uint64_t finished = cycle_from(flow->retired);
+        stall_until(p, flow, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished);
     }
-    stall_until(p, p->rob[(p->rob_next + op->mops - 1) % ROB], stalled);
+    if (op->mops > 1)
+        stall_until(p, flow, rob_room(p, flow, op->mops));
     if (op->caps)
-        apply_caps(p, op);
+        apply_caps(p, flow, op);
 }
 
-/// Instructions of registers only that are more than one micro-op, or branches.
-static void follow_general(struct pipeline *p, const struct op *op, uint64_t ready, uint64_t *stalled) {
+/// Instructions of registers only that are more than one micro-op, or branches. Returns when `op` is done.
+static inline uint64_t follow_general(struct pipeline *p, struct flow *flow, const struct op *op, uint64_t ready) {
     ready = latest(with_accumulator(p, op, ready), data_ready(p, op));
-    uint64_t at = start_all(p, op->unit, op->times, op->busy, ready, stalled);
-    at = latest(at, start_all(p, op->second_unit, op->second_times, op->second_busy, ready, stalled));
+    uint64_t at = start_all(p, flow, op->unit, op->times, op->busy, ready);
+    at = latest(at, start_all(p, flow, op->second_unit, op->second_times, op->second_busy, ready));
     const uint64_t done = at + op->latency;
     write_all(p, op, done);
     if (op->forwarding)
         write_forwarding(p, op, done);
     if (op->kind == OP_BRANCH)
         p->resolved = done;
-    retire(p, op, done);
+    return done;
 }
 
-static inline void follow(struct core *core, struct pipeline *p, const struct op *op,
-                          const struct touch *touch) {
-    uint64_t *const stalled = &core->counts.stall_ticks;
-    stall_until(p, p->rob[p->rob_next % ROB], stalled);
+/// `crowded`: the reorder buffer may have no room.
+static inline void follow(struct core *core, struct pipeline *p, struct flow *flow, const struct op *op,
+                          const struct touch *touch, bool crowded) {
+    if (__builtin_expect(crowded, 0))
+        stall_until(p, flow, rob_room(p, flow, 1));
     if (op->special)
-        wait_before(p, op, stalled);
-    keep_count(p);
-    uint64_t ready = operands_ready(p, op);
+        wait_before(p, flow, op);
+    uint64_t ready = operands_ready(p, flow, op);
     if (__builtin_expect(ready >= p->limit, 0)) {
-        stall_until(p, ready - LONGEST, stalled);
-        ready = operands_ready(p, op);
+        stall_until(p, flow, ready - LONGEST);
+        ready = operands_ready(p, flow, op);
     }
-    uint64_t done = cycle_of(p->slot);
+    uint64_t done = cycle_of(flow->slot);
     switch (op->kind) {
     case OP_NONE:
-        break;
+        retire(p, flow, op, done);
+        return;
     case OP_INTEGER:
-        done = start_integer(p, with_accumulator(p, op, ready), stalled) + op->latency;
+        done = start_integer(p, flow, with_accumulator(p, op, ready)) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_VECTOR:
-        done = start_either(p, PORT_V0, with_accumulator(p, op, ready), stalled) + op->latency;
+        done = start_either(p, flow, PORT_V0, with_accumulator(p, op, ready)) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_ONE:
         ready = with_accumulator(p, op, ready);
-        done = start_at(p, port_of[op->unit], ready, op->busy, stalled) + op->latency;
+        done = start_at(p, flow, port_of[op->unit], ready, op->busy) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_BRANCH:
     case OP_GENERAL:
-        follow_general(p, op, ready, stalled);
+        retire(p, flow, op, follow_general(p, flow, op, ready));
         return;
     default:
+        p->flow = *flow;
         follow_memory(core, p, op, &touch[op->access], ready);
+        *flow = p->flow;
         return;
     }
-    retire(p, op, done);
+    retire_one(p, flow, done);
 }
 
 /// The instructions from `begin` to `end` (addresses) come from fetch: a window a cycle.
 static inline void fetch(struct core *core, struct pipeline *p, uint64_t begin, uint64_t end) {
     const uint64_t first = begin >> WINDOW_SHIFT, last = (end - 1) >> WINDOW_SHIFT;
-    stall_until(p, p->fetched, &core->counts.fetch_ticks);
-    const uint64_t now = cycle_of(p->slot);
+    if (p->fetched > p->flow.slot)
+        stall(p, p->fetched, &core->counts.fetch_ticks);
+    const uint64_t now = cycle_of(p->flow.slot);
     p->fetched = latest(p->fetched, now > RUN_AHEAD ? now - RUN_AHEAD : 0);
     p->fetched += (last - first + (first != p->window)) * CYCLE;
     p->window = last;
@@ -153,18 +167,24 @@ void pipeline_run(struct core *core, const struct block *block, unsigned first, 
     struct pipeline *p = core->pipeline;
     if (__builtin_expect(core->ticks != p->ticks, 0)) { // time has passed otherwise
         const uint64_t clock = cycle_of_ticks(core->ticks);
-        if (clock > p->retired)
-            p->slot = latest(p->slot, p->retired = clock);
+        if (clock > p->flow.retired) {
+            p->flow.retired = clock;
+            if (clock > p->flow.slot)
+                go_to(p, clock);
+        }
     }
-    if (p->slot / ROW != p->row)
+    if (p->flow.slot / ROW != p->row)
         pass_rows(p);
     fetch(core, p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
+    struct flow flow = p->flow;
+    const bool crowded = block->mops > ROB || rob_room(p, &flow, block->mops) > flow.slot;
     const struct op *const end = block->op + first + count;
     for (const struct op *op = block->op + first; op < end; op++)
-        follow(core, p, op, block->touch);
+        follow(core, p, &flow, op, block->touch, crowded);
+    p->flow = flow;
     if (end[-1].wait == WAIT_REFETCH) // which ends a block
-        p->fetched = latest(p->fetched, cycle_of(p->retired) + REFILL);
-    core->ticks = p->ticks = cycle_of(p->retired) * TICKS;
+        p->fetched = latest(p->fetched, cycle_of(flow.retired) + REFILL);
+    core->ticks = p->ticks = cycle_of(flow.retired) * TICKS;
 }
 
 void pipeline_branch(struct core *core, const struct block *block, uint64_t next) {

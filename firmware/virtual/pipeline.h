@@ -14,6 +14,7 @@
 enum {
     CALENDAR_WORDS = 4096, // of 8 cycles each: how far ahead of dispatch a micro-op can be placed
     ROB = 128,             // macro-operations: WikiChip, LLVM's Neoverse N1 model
+    ROB_RING = 256,        // more than that, so that a byte counts it
     LOADS = 68,            // in flight: assumed
     STORES = 72,           // assumed
     QUEUE = 16,            // entries of an issue queue (AnandTech, from Arm), but of L0 and L1:
@@ -28,12 +29,20 @@ struct pending_store {
     uint64_t leaves;  // when they are in the cache
 };
 
+/// What every instruction moves on: apart from the rest, so that it can be held in registers.
+struct flow {
+    uint64_t slot;    // when the next macro-operation is dispatched: four a cycle
+    uint64_t retired; // the next one's place
+    uint64_t waiting; // a byte for each pipe's issue queue: entries in use, so that bit 7 says full
+    unsigned rob_next;
+};
+
 struct pipeline {
-    uint64_t slot;      // when the next macro-operation is dispatched: four a cycle
-    uint64_t retired;   // the next one's place
+    struct flow flow;
+    uint64_t *stalled;  // where cycles lost to full buffers are counted, in ticks
     uint64_t capped;    // the cycle that `caps` counts for
     uint32_t caps;      // as in struct op, plus 1 each
-    unsigned rob_next, load_next, store_next;
+    unsigned load_next, store_next;
     bool late;          // which of two latencies the next forwarded load has
     uint64_t ticks;     // of the core, as the pipeline left them
     uint64_t fetched;   // when the next instructions come out of fetch
@@ -43,12 +52,10 @@ struct pipeline {
     uint64_t stores_done;        // when all stores are in the cache
     uint64_t row;                // of the calendar: 64 cycles, the dispatch cycle's; those before are empty
     uint64_t limit;              // a cycle beyond the calendar's last one
-    uint64_t waiting;            // a byte for each pipe's issue queue: entries in use, so that bit 7 says full
-    uint64_t counted;            // the cycle up to which micro-ops that started have left `waiting`
     uint64_t last[PORTS];        // by pipe, of V0 to L1: start of the micro-op that came last
     uint64_t ready[OP_REGISTERS];      // when each register's value is there
     uint16_t forwarding[OP_REGISTERS]; // and how much earlier some can have it: as in struct op
-    uint64_t rob[ROB];                 // the cycle in which each leaves it
+    uint64_t rob[ROB_RING];            // when each leaves it
     uint64_t load[LOADS], store[STORES];
     uint64_t busy[CALENDAR_WORDS]; // a byte for each cycle, a bit for each pipe (enum port): it is taken
     uint64_t held[CALENDAR_WORDS]; // of these: without an entry in the issue queue
@@ -58,8 +65,8 @@ struct pipeline {
 
 struct core;
 
-/// Ends the process when there is no memory.
-struct pipeline *pipeline_new(void);
+/// Counts cycles lost to full buffers in `stalled`, in ticks. Ends the process when there is no memory.
+struct pipeline *pipeline_new(uint64_t *stalled);
 
 /// The core executes `count` instructions of `block` from number `first` on. Advances the core's `ticks` to
 /// the time at which the last of them retires. Where something else has advanced them, goes on from there.
