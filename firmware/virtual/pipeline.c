@@ -29,7 +29,7 @@ struct pipeline *pipeline_new(uint64_t *stalled) {
     memset(p, 0, sizeof *p);
     p->stalled = stalled;
     p->limit = ROWS * ROW - LONGEST;
-    p->flow.waiting = NONE_WAITING;
+    p->front.waiting = NONE_WAITING;
     for (unsigned pipes = 0; pipes < 256; pipes++)
         for (unsigned port = 0; port < PORTS; port++)
             one_each[pipes] |= (uint64_t)(pipes >> port & 1) << port * 8;
@@ -38,19 +38,19 @@ struct pipeline *pipeline_new(uint64_t *stalled) {
 
 /// Dispatch goes on at `cycle`: micro-ops that start up to then leave their queues.
 static void go_to(struct pipeline *p, uint64_t cycle) {
-    struct flow *flow = &p->flow;
-    uint64_t time = issue_cycle(flow);
-    flow->slot = cycle;
-    while (time <= cycle && flow->waiting != NONE_WAITING) {
+    struct front *front = &p->front;
+    uint64_t time = issue_cycle(front);
+    front->slot = cycle;
+    while (time <= cycle && front->waiting != NONE_WAITING) {
         const uint64_t starts = starts_from(p, time);
-        flow->waiting -= one_each[starts & 255];
+        front->waiting -= one_each[starts & 255];
         time = starts ? time + CYCLE : (time | 63) + 1;
     }
 }
 
 /// Empties the rows of the calendar that dispatch has passed.
 static void pass_rows(struct pipeline *p) {
-    const uint64_t row = p->flow.slot / ROW;
+    const uint64_t row = p->front.slot / ROW;
     const bool leap = row - p->row >= ROWS;
     if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0))
         for (unsigned port = 0; port < PORTS; port++)
@@ -65,41 +65,41 @@ static void pass_rows(struct pipeline *p) {
 }
 
 void stall(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
-    *stalled += (cycle - cycle_from(p->flow.slot)) * TICKS;
+    *stalled += (cycle - cycle_from(p->front.slot)) * TICKS;
     go_to(p, cycle);
-    if (p->flow.slot / ROW != p->row)
+    if (p->front.slot / ROW != p->row)
         pass_rows(p);
 }
 
 /// At most two micro-ops for B, M, V0, V1 each in one dispatch cycle.
-static void apply_caps(struct pipeline *p, struct flow *flow, const struct op *op) {
-    const uint64_t now = cycle_of(flow->slot);
+static void apply_caps(struct pipeline *p, struct front *front, const struct op *op) {
+    const uint64_t now = cycle_of(front->slot);
     p->caps = (p->capped == now ? p->caps : NO_CAPS) + op->caps;
     p->capped = now;
     if (p->caps & CAP_BITS) {
-        flow->slot = p->capped = now + CYCLE;
-        next_cycle(p, flow);
+        front->slot = p->capped = now + CYCLE;
+        next_cycle(p, front);
         p->caps = NO_CAPS + op->caps;
     }
 }
 
 /// What only some instructions wait for before they are dispatched.
-static inline void wait_before(struct pipeline *p, struct flow *flow, const struct op *op) {
+static inline void wait_before(struct pipeline *p, struct front *front, const struct op *op) {
     if (op->wait != WAIT_NONE) {
-        const uint64_t finished = cycle_from(flow->retired);
-        stall_until(p, flow, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished);
+        const uint64_t finished = cycle_from(front->retired);
+        stall_until(p, front, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished);
     }
     if (op->mops > 1)
-        stall_until(p, flow, rob_room(p, flow, op->mops));
+        stall_until(p, front, rob_room(p, front, op->mops));
     if (op->caps)
-        apply_caps(p, flow, op);
+        apply_caps(p, front, op);
 }
 
 /// Instructions of registers only that are more than one micro-op, or branches. Returns when `op` is done.
-static inline uint64_t follow_general(struct pipeline *p, struct flow *flow, const struct op *op, uint64_t ready) {
+static inline uint64_t follow_general(struct pipeline *p, struct front *front, const struct op *op, uint64_t ready) {
     ready = latest(with_accumulator(p, op, ready), data_ready(p, op));
-    uint64_t at = start_all(p, flow, op->unit, op->times, op->busy, ready);
-    at = latest(at, start_all(p, flow, op->second_unit, op->second_times, op->second_busy, ready));
+    uint64_t at = start_all(p, front, op->unit, op->times, op->busy, ready);
+    at = latest(at, start_all(p, front, op->second_unit, op->second_times, op->second_busy, ready));
     const uint64_t done = at + op->latency;
     write_all(p, op, done);
     if (op->forwarding)
@@ -110,54 +110,54 @@ static inline uint64_t follow_general(struct pipeline *p, struct flow *flow, con
 }
 
 /// `crowded`: the reorder buffer may have no room.
-static inline void follow(struct core *core, struct pipeline *p, struct flow *flow, const struct op *op,
+static inline void follow(struct core *core, struct pipeline *p, struct front *front, const struct op *op,
                           const struct touch *touch, bool crowded) {
     if (__builtin_expect(crowded, 0))
-        stall_until(p, flow, rob_room(p, flow, 1));
+        stall_until(p, front, rob_room(p, front, 1));
     if (op->special)
-        wait_before(p, flow, op);
-    uint64_t ready = operands_ready(p, flow, op);
+        wait_before(p, front, op);
+    uint64_t ready = operands_ready(p, front, op);
     if (__builtin_expect(ready >= p->limit, 0)) {
-        stall_until(p, flow, ready - LONGEST);
-        ready = operands_ready(p, flow, op);
+        stall_until(p, front, ready - LONGEST);
+        ready = operands_ready(p, front, op);
     }
-    uint64_t done = cycle_of(flow->slot);
+    uint64_t done = cycle_of(front->slot);
     switch (op->kind) {
     case OP_NONE:
-        retire(p, flow, op, done);
+        retire(p, front, op, done);
         return;
     case OP_INTEGER:
-        done = start_integer(p, flow, with_accumulator(p, op, ready)) + op->latency;
+        done = start_integer(p, front, with_accumulator(p, op, ready)) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_VECTOR:
-        done = start_either(p, flow, PORT_V0, with_accumulator(p, op, ready)) + op->latency;
+        done = start_either(p, front, PORT_V0, with_accumulator(p, op, ready)) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_ONE:
         ready = with_accumulator(p, op, ready);
-        done = start_at(p, flow, port_of[op->unit], ready, op->busy) + op->latency;
+        done = start_at(p, front, port_of[op->unit], ready, op->busy) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_BRANCH:
     case OP_GENERAL:
-        retire(p, flow, op, follow_general(p, flow, op, ready));
+        retire(p, front, op, follow_general(p, front, op, ready));
         return;
     default:
-        p->flow = *flow;
+        p->front = *front;
         follow_memory(core, p, op, &touch[op->access], ready);
-        *flow = p->flow;
+        *front = p->front;
         return;
     }
-    retire_one(p, flow, done);
+    retire_one(p, front, done);
 }
 
 /// The instructions from `begin` to `end` (addresses) come from fetch: a window a cycle.
 static inline void fetch(struct core *core, struct pipeline *p, uint64_t begin, uint64_t end) {
     const uint64_t first = begin >> WINDOW_SHIFT, last = (end - 1) >> WINDOW_SHIFT;
-    if (p->fetched > p->flow.slot)
+    if (p->fetched > p->front.slot)
         stall(p, p->fetched, &core->counts.fetch_ticks);
-    const uint64_t now = cycle_of(p->flow.slot);
+    const uint64_t now = cycle_of(p->front.slot);
     p->fetched = latest(p->fetched, now > RUN_AHEAD ? now - RUN_AHEAD : 0);
     p->fetched += (last - first + (first != p->window)) * CYCLE;
     p->window = last;
@@ -167,24 +167,24 @@ void pipeline_run(struct core *core, const struct block *block, unsigned first, 
     struct pipeline *p = core->pipeline;
     if (__builtin_expect(core->ticks != p->ticks, 0)) { // time has passed otherwise
         const uint64_t clock = cycle_of_ticks(core->ticks);
-        if (clock > p->flow.retired) {
-            p->flow.retired = clock;
-            if (clock > p->flow.slot)
+        if (clock > p->front.retired) {
+            p->front.retired = clock;
+            if (clock > p->front.slot)
                 go_to(p, clock);
         }
     }
-    if (p->flow.slot / ROW != p->row)
+    if (p->front.slot / ROW != p->row)
         pass_rows(p);
     fetch(core, p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
-    struct flow flow = p->flow;
-    const bool crowded = block->mops > ROB || rob_room(p, &flow, block->mops) > flow.slot;
+    struct front front = p->front;
+    const bool crowded = block->mops > ROB || rob_room(p, &front, block->mops) > front.slot;
     const struct op *const end = block->op + first + count;
     for (const struct op *op = block->op + first; op < end; op++)
-        follow(core, p, &flow, op, block->touch, crowded);
-    p->flow = flow;
+        follow(core, p, &front, op, block->touch, crowded);
+    p->front = front;
     if (end[-1].wait == WAIT_REFETCH) // which ends a block
-        p->fetched = latest(p->fetched, cycle_of(flow.retired) + REFILL);
-    core->ticks = p->ticks = cycle_of(flow.retired) * TICKS;
+        p->fetched = latest(p->fetched, cycle_of(front.retired) + REFILL);
+    core->ticks = p->ticks = cycle_of(front.retired) * TICKS;
 }
 
 void pipeline_branch(struct core *core, const struct block *block, uint64_t next) {

@@ -30,7 +30,7 @@ struct pending_store {
 };
 
 /// What every instruction moves on: apart from the rest, so that it can be held in registers.
-struct flow {
+struct front {
     uint64_t slot;    // when the next macro-operation is dispatched: four a cycle
     uint64_t retired; // the next one's place
     uint64_t waiting; // a byte for each pipe's issue queue: entries in use, so that bit 7 says full
@@ -38,7 +38,7 @@ struct flow {
 };
 
 struct pipeline {
-    struct flow flow;
+    struct front front;
     uint64_t *stalled;  // where cycles lost to full buffers are counted, in ticks
     uint64_t capped;    // the cycle that `caps` counts for
     uint32_t caps;      // as in struct op, plus 1 each

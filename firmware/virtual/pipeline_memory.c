@@ -5,9 +5,9 @@
 #include "stages.h"
 
 /// The base register's micro-op.
-static inline void write_back(struct pipeline *p, struct flow *flow, const struct op *op, uint64_t ready) {
+static inline void write_back(struct pipeline *p, struct front *front, const struct op *op, uint64_t ready) {
     if (op->base != OP_NO_REGISTER)
-        write(p, op->base, start_integer(p, flow, ready) + CYCLE);
+        write(p, op->base, start_integer(p, front, ready) + CYCLE);
 }
 
 /// The address of an access; 0 where it was not made.
@@ -72,42 +72,42 @@ static void commit(struct core *core, struct pipeline *p, const struct touch *to
 
 static void load(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                  uint64_t ready) {
-    struct flow *const flow = &p->flow;
-    stall_until(p, flow, p->load[p->load_next]);
-    const uint64_t at = start_all(p, flow, UNIT_L, op->times, 1, ready);
+    struct front *const front = &p->front;
+    stall_until(p, front, p->load[p->load_next]);
+    const uint64_t at = start_all(p, front, UNIT_L, op->times, 1, ready);
     uint64_t done = loaded(core, p, touch, at) + op->latency;
     if (op->second_times) { // what a vector or integer pipe does with the loaded data
         const unsigned tail = op->second_unit == UNIT_V ? 2 * CYCLE : CYCLE;
         const uint64_t from = latest(done - tail, data_ready(p, op));
-        done = start_all(p, flow, op->second_unit, op->second_times, op->second_busy, from) + tail;
+        done = start_all(p, front, op->second_unit, op->second_times, op->second_busy, from) + tail;
     }
     write_all(p, op, done);
-    write_back(p, flow, op, ready);
-    p->load[p->load_next] = retire(p, flow, op, done);
+    write_back(p, front, op, ready);
+    p->load[p->load_next] = retire(p, front, op, done);
     p->load_next = p->load_next + 1 == LOADS ? 0 : p->load_next + 1;
 }
 
 static void store(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                   uint64_t ready) {
-    struct flow *const flow = &p->flow;
-    stall_until(p, flow, p->store[p->store_next]);
-    const uint64_t at = start_all(p, flow, UNIT_L, op->times, 1, ready);
-    const uint64_t from = latest(data_ready(p, op), issue_cycle(flow));
-    const uint64_t data = start_all(p, flow, op->second_unit, op->second_times, op->second_busy, from);
-    write_back(p, flow, op, ready);
-    commit(core, p, touch, retire(p, flow, op, latest(at, data) + op->latency), data);
+    struct front *const front = &p->front;
+    stall_until(p, front, p->store[p->store_next]);
+    const uint64_t at = start_all(p, front, UNIT_L, op->times, 1, ready);
+    const uint64_t from = latest(data_ready(p, op), issue_cycle(front));
+    const uint64_t data = start_all(p, front, op->second_unit, op->second_times, op->second_busy, from);
+    write_back(p, front, op, ready);
+    commit(core, p, touch, retire(p, front, op, latest(at, data) + op->latency), data);
 }
 
 static void atomic(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                    uint64_t ready) {
-    struct flow *const flow = &p->flow;
-    stall_until(p, flow, latest(p->load[p->load_next], p->store[p->store_next]));
+    struct front *const front = &p->front;
+    stall_until(p, front, latest(p->load[p->load_next], p->store[p->store_next]));
     ready = latest(ready, data_ready(p, op));
-    const uint64_t at = start_all(p, flow, UNIT_L, op->times, 1, ready);
-    start_all(p, flow, op->second_unit, op->second_times, op->second_busy, ready);
+    const uint64_t at = start_all(p, front, UNIT_L, op->times, 1, ready);
+    start_all(p, front, op->second_unit, op->second_times, op->second_busy, ready);
     const uint64_t done = loaded(core, p, touch, at) + op->latency;
     write_all(p, op, done);
-    const uint64_t retired = p->load[p->load_next] = retire(p, flow, op, done);
+    const uint64_t retired = p->load[p->load_next] = retire(p, front, op, done);
     p->load_next = p->load_next + 1 == LOADS ? 0 : p->load_next + 1;
     if (op->data[0] != OP_NO_REGISTER) // LDXR stores nothing
         commit(core, p, touch, retired, done);
@@ -116,18 +116,18 @@ static void atomic(struct core *core, struct pipeline *p, const struct op *op, c
 /// PRFM and DC. QEMU reports no access: where the address could not be derived, there is none.
 static void prepare(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                     uint64_t ready) {
-    struct flow *const flow = &p->flow;
-    uint64_t done = start_all(p, flow, op->unit, op->times, op->busy, ready) + CYCLE;
+    struct front *const front = &p->front;
+    uint64_t done = start_all(p, front, op->unit, op->times, op->busy, ready) + CYCLE;
     const uint64_t address = address_of(core, touch);
     if (address && touch->kind <= ACCESS_PREFETCH_L2) {
         const unsigned level = touch->kind == ACCESS_PREFETCH_L1 ? 1 : 2;
         done = latest(done, cycle_of_ticks(hierarchy_prefetch(core, done * TICKS, address, level)));
     } else if (address) {
-        const uint64_t now = latest(done, cycle_of(flow->retired)) * TICKS;
+        const uint64_t now = latest(done, cycle_of(front->retired)) * TICKS;
         const uint64_t clean = hierarchy_clean(core, now, address, touch->kind == ACCESS_INVALIDATE);
         p->stores_done = latest(p->stores_done, cycle_of_ticks(clean) + CYCLE);
     }
-    retire(p, flow, op, done);
+    retire(p, front, op, done);
 }
 
 void follow_memory(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,

@@ -5,7 +5,7 @@ uint64_t one_each[256];
 
 /// When an entry of a full queue of `pipes` is free first.
 static struct place find_room(const struct pipeline *p, uint64_t pipes) {
-    uint64_t time = issue_cycle(&p->flow), starts;
+    uint64_t time = issue_cycle(&p->front), starts;
     while (!(starts = starts_from(p, time) & pipes))
         time = (time | 63) + 1;
     const unsigned bit = (unsigned)__builtin_ctzll(starts);
@@ -14,7 +14,7 @@ static struct place find_room(const struct pipeline *p, uint64_t pipes) {
 
 /// Dispatch waits until `cycle`. Returns when the micro-op under way can start then.
 static uint64_t wait_for_room(struct pipeline *p, uint64_t cycle, uint64_t ready) {
-    stall_until(p, &p->flow, cycle);
+    stall_until(p, &p->front, cycle);
     return ready > cycle ? ready : cycle + CYCLE;
 }
 
@@ -25,13 +25,13 @@ uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready) {
 uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready) {
     const unsigned other = port ^ 1;
     unsigned chosen = other;
-    if (is_full(&p->flow, other)) { // to the one that has room first
+    if (is_full(&p->front, other)) { // to the one that has room first
         const struct place room = find_room(p, PIPE_BITS(port) | PIPE_BITS(other));
         chosen = room.free >> port & 1 ? port : other;
         ready = wait_for_room(p, room.cycle, ready);
     }
     const uint64_t at = free_from(p, chosen, ready);
-    enter(p, &p->flow, chosen, at);
+    enter(p, &p->front, chosen, at);
     p->last[chosen] = at;
     return at;
 }
@@ -40,7 +40,7 @@ uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready) {
     uint64_t at = UINT64_MAX, full = 0;
     unsigned chosen = PORT_S0;
     for (unsigned port = PORT_S0; port <= PORT_M; port++) {
-        if (is_full(&p->flow, port)) {
+        if (is_full(&p->front, port)) {
             full |= PIPE_BITS(port);
             continue;
         }
@@ -55,6 +55,6 @@ uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready) {
         chosen = room.pipe;
         at = free_from(p, chosen, wait_for_room(p, room.cycle, ready));
     }
-    enter(p, &p->flow, chosen, at);
+    enter(p, &p->front, chosen, at);
     return at;
 }

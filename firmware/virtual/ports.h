@@ -27,8 +27,8 @@ static inline uint64_t cycle_of(uint64_t time) {
 }
 
 /// The first cycle behind dispatch.
-static inline uint64_t issue_cycle(const struct flow *flow) {
-    return (flow->slot | (CYCLE - 1)) + 1;
+static inline uint64_t issue_cycle(const struct front *front) {
+    return (front->slot | (CYCLE - 1)) + 1;
 }
 
 /// The calendar's word for `time`, and, less its low bits, for seven cycles around it.
@@ -63,8 +63,8 @@ static inline uint64_t free_from(const struct pipeline *p, unsigned port, uint64
     return find_free(p, PIPE_BITS(port), cycle).cycle;
 }
 
-static inline bool is_full(const struct flow *flow, unsigned port) {
-    return flow->waiting >> (port * 8 + 7) & 1;
+static inline bool is_full(const struct front *front, unsigned port) {
+    return front->waiting >> (port * 8 + 7) & 1;
 }
 
 static inline uint64_t bit_of(unsigned port, uint64_t cycle) {
@@ -78,35 +78,35 @@ static inline void hold(struct pipeline *p, unsigned port, uint64_t cycle) {
 }
 
 /// A micro-op that starts at `cycle` gets the pipe, and an entry of its queue until then.
-static inline void enter(struct pipeline *p, struct flow *flow, unsigned port, uint64_t cycle) {
-    if (__builtin_expect(cycle <= flow->slot, 0)) { // dispatch has waited for an earlier part of the instruction
+static inline void enter(struct pipeline *p, struct front *front, unsigned port, uint64_t cycle) {
+    if (__builtin_expect(cycle <= front->slot, 0)) { // dispatch has waited for an earlier part of the instruction
         hold(p, port, cycle);
         return;
     }
     p->busy[word_of(cycle)] |= bit_of(port, cycle);
-    flow->waiting += UINT64_C(1) << port * 8;
+    front->waiting += UINT64_C(1) << port * 8;
 }
 
 /// By a byte of the calendar: one in each of the bytes whose pipes are taken.
 extern uint64_t one_each[256];
 
 /// Dispatch goes on in the next cycle: the micro-ops that start then leave their queues.
-static inline void next_cycle(const struct pipeline *p, struct flow *flow) {
-    flow->waiting -= one_each[starts_from(p, cycle_of(flow->slot)) & 255];
+static inline void next_cycle(const struct pipeline *p, struct front *front) {
+    front->waiting -= one_each[starts_from(p, cycle_of(front->slot)) & 255];
 }
 
-// What takes long is done in the pipeline's own `flow`.
+// What takes long is done in the pipeline's own `front`.
 
 /// Dispatch goes on at `cycle`, which is later. Adds the cycles in which nothing is dispatched to `stalled`,
 /// in ticks.
 void stall(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
 
-static inline void stall_until(struct pipeline *p, struct flow *flow, uint64_t cycle) {
-    if (__builtin_expect(cycle <= flow->slot, 1))
+static inline void stall_until(struct pipeline *p, struct front *front, uint64_t cycle) {
+    if (__builtin_expect(cycle <= front->slot, 1))
         return;
-    p->flow = *flow;
+    p->front = *front;
     stall(p, cycle, p->stalled);
-    *flow = p->flow;
+    *front = p->front;
 }
 
 // The slow paths of the three below, where a queue is full: the micro-op goes to another pipe, or dispatch
@@ -116,15 +116,15 @@ uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready)
 uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready);
 
 /// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later.
-static inline uint64_t start_at(struct pipeline *p, struct flow *flow, unsigned port, uint64_t ready,
+static inline uint64_t start_at(struct pipeline *p, struct front *front, unsigned port, uint64_t ready,
                                 unsigned cycles) {
-    if (__builtin_expect(is_full(flow, port), 0)) {
-        p->flow = *flow;
+    if (__builtin_expect(is_full(front, port), 0)) {
+        p->front = *front;
         ready = start_at_crowded(p, port, ready);
-        *flow = p->flow;
+        *front = p->front;
     }
     const uint64_t at = free_from(p, port, ready);
-    enter(p, flow, port, at);
+    enter(p, front, port, at);
     p->last[port] = at;
     // Where an older micro-op starts while this one keeps the pipe, it had to wait in truth; here, the time is
     // taken behind it.
@@ -135,44 +135,44 @@ static inline uint64_t start_at(struct pipeline *p, struct flow *flow, unsigned 
 }
 
 /// The same for the pipe `port` or the next one. Where both are free, the one with less to do.
-static inline uint64_t start_either(struct pipeline *p, struct flow *flow, unsigned port, uint64_t ready) {
+static inline uint64_t start_either(struct pipeline *p, struct front *front, unsigned port, uint64_t ready) {
     const struct place place = find_free(p, PIPE_BITS(port) | PIPE_BITS(port + 1), ready);
     const bool busier = p->last[port] > p->last[port + 1];
     const unsigned chosen = place.pipe + (place.free >> 1 & busier);
-    if (__builtin_expect(is_full(flow, chosen), 0)) {
-        p->flow = *flow;
+    if (__builtin_expect(is_full(front, chosen), 0)) {
+        p->front = *front;
         const uint64_t at = start_either_crowded(p, chosen, ready);
-        *flow = p->flow;
+        *front = p->front;
         return at;
     }
-    enter(p, flow, chosen, place.cycle);
+    enter(p, front, chosen, place.cycle);
     p->last[chosen] = place.cycle;
     return place.cycle;
 }
 
 /// The same for S0, S1 or M: M last, since some need it.
-static inline uint64_t start_integer(struct pipeline *p, struct flow *flow, uint64_t ready) {
+static inline uint64_t start_integer(struct pipeline *p, struct front *front, uint64_t ready) {
     const struct place place =
         find_free(p, PIPE_BITS(PORT_S0) | PIPE_BITS(PORT_S1) | PIPE_BITS(PORT_M), ready);
-    if (__builtin_expect(is_full(flow, place.pipe), 0)) {
-        p->flow = *flow;
+    if (__builtin_expect(is_full(front, place.pipe), 0)) {
+        p->front = *front;
         const uint64_t at = start_integer_crowded(p, ready);
-        *flow = p->flow;
+        *front = p->front;
         return at;
     }
-    enter(p, flow, place.pipe, place.cycle);
+    enter(p, front, place.pipe, place.cycle);
     return place.cycle;
 }
 
-static inline uint64_t start(struct pipeline *p, struct flow *flow, unsigned unit, uint64_t ready,
+static inline uint64_t start(struct pipeline *p, struct front *front, unsigned unit, uint64_t ready,
                              unsigned cycles) {
     switch (unit) {
     case UNIT_I:
-        return start_integer(p, flow, ready);
+        return start_integer(p, front, ready);
     case UNIT_V:
-        return start_either(p, flow, PORT_V0, ready);
+        return start_either(p, front, PORT_V0, ready);
     case UNIT_L:
-        return start_either(p, flow, PORT_L0, ready);
+        return start_either(p, front, PORT_L0, ready);
     }
-    return start_at(p, flow, port_of[unit], ready, cycles);
+    return start_at(p, front, port_of[unit], ready, cycles);
 }

@@ -18,9 +18,9 @@ static inline uint64_t cycle_of_ticks(uint64_t ticks) {
 }
 
 /// When `op` can issue, as far as its sources are concerned.
-static inline uint64_t operands_ready(const struct pipeline *p, const struct flow *flow,
+static inline uint64_t operands_ready(const struct pipeline *p, const struct front *front,
                                       const struct op *op) {
-    return latest(latest(p->ready[op->source[0]], p->ready[op->source[1]]), issue_cycle(flow));
+    return latest(latest(p->ready[op->source[0]], p->ready[op->source[1]]), issue_cycle(front));
 }
 
 /// `ready`, or later, when the accumulator is there.
@@ -55,40 +55,40 @@ static inline void write_all(struct pipeline *p, const struct op *op, uint64_t r
 }
 
 /// Gives all micro-ops of one unit their pipes. Returns when the last one starts.
-static inline uint64_t start_all(struct pipeline *p, struct flow *flow, unsigned unit, unsigned times,
+static inline uint64_t start_all(struct pipeline *p, struct front *front, unsigned unit, unsigned times,
                                  unsigned busy, uint64_t ready) {
     uint64_t at = ready;
     for (unsigned n = 0; n < times; n++)
-        at = latest(at, start(p, flow, unit, ready, busy));
+        at = latest(at, start(p, front, unit, ready, busy));
     return at;
 }
 
 /// Of the `mops` macro-operations that come next, the last one's predecessor in the reorder buffer's entry.
-static inline uint64_t rob_room(const struct pipeline *p, const struct flow *flow, unsigned mops) {
-    return cycle_of(p->rob[(flow->rob_next + mops - 1 - ROB) % ROB_RING]);
+static inline uint64_t rob_room(const struct pipeline *p, const struct front *front, unsigned mops) {
+    return cycle_of(p->rob[(front->rob_next + mops - 1 - ROB) % ROB_RING]);
 }
 
 enum { STEP = CYCLE / 4 }; // four macro-operations a cycle are dispatched, and retire
 
 /// A macro-operation, complete at `cycle`, leaves the reorder buffer in its turn, and the next one is
 /// dispatched. Returns when it leaves.
-static inline uint64_t retire_one(struct pipeline *p, struct flow *flow, uint64_t cycle) {
-    const uint64_t place = latest(flow->retired, cycle);
-    p->rob[flow->rob_next++ % ROB_RING] = place;
-    flow->retired = place + STEP;
-    flow->slot += STEP;
-    if (flow->slot % CYCLE == 0)
-        next_cycle(p, flow);
+static inline uint64_t retire_one(struct pipeline *p, struct front *front, uint64_t cycle) {
+    const uint64_t place = latest(front->retired, cycle);
+    p->rob[front->rob_next++ % ROB_RING] = place;
+    front->retired = place + STEP;
+    front->slot += STEP;
+    if (front->slot % CYCLE == 0)
+        next_cycle(p, front);
     return cycle_of(place);
 }
 
 /// The same for all of `op`, which leave together.
-static inline uint64_t retire(struct pipeline *p, struct flow *flow, const struct op *op, uint64_t cycle) {
-    const uint64_t left = retire_one(p, flow, cycle), place = flow->retired - STEP;
+static inline uint64_t retire(struct pipeline *p, struct front *front, const struct op *op, uint64_t cycle) {
+    const uint64_t left = retire_one(p, front, cycle), place = front->retired - STEP;
     for (unsigned n = 1; __builtin_expect(n < op->mops, 0); n++) {
-        flow->retired = place;
-        retire_one(p, flow, place);
-        flow->retired = place + (n + 1) * STEP;
+        front->retired = place;
+        retire_one(p, front, place);
+        front->retired = place + (n + 1) * STEP;
     }
     return left;
 }
