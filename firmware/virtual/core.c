@@ -35,7 +35,7 @@ void core_init(const struct options *options) {
         core->slot[SLOT_ABSOLUTE] = ABSOLUTE_BIAS;
         memory_init_core(core, options);
         if (options->timed)
-            core->pipeline = pipeline_new(&core->counts.stall_ticks);
+            core->pipeline = pipeline_new();
         core->stream = mmap(NULL, MAX_SITES * sizeof *core->stream, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (core->stream == MAP_FAILED)
@@ -102,8 +102,7 @@ static void follow_block(struct core *core, const struct block *block, uint64_t 
     core->counts.stores += block->stores;
     core->counts.bound_ticks += block->ticks;
     count_mix(core, &block->mix);
-    pipeline_run(core, block, 0, block->insns);
-    pipeline_branch(core, block, next);
+    pipeline_run_block(core, block, next);
     clear_slots(core, block);
 }
 

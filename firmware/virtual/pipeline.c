@@ -11,23 +11,17 @@ enum {
     NO_CAPS = 0x01010101,  // two micro-ops per cycle for each of B, M, V0, V1 (SOG 4.1): counted up from 1,
     CAP_BITS = 0x04040404, // the third sets one of these bits
     WINDOW_SHIFT = 5,      // instructions are predicted and fetched by 32 bytes (WikiChip)
-    RUN_AHEAD = 8 * CYCLE, // windows, one a cycle, that fetch may be ahead of dispatch: assumed
     REFILL = 12 * CYCLE, // from a mispredicted branch's execution to dispatch on the right path. The documented
                  // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
                  // branch benchmark)
-    LONGEST = 2048 * CYCLE, // that one micro-op may be ahead of the next: beyond, the calendar is made to follow
-    ROW_WORDS = 8,          // of the calendar, which is emptied by rows
-    ROW = ROW_WORDS * 64,
-    ROWS = CALENDAR_WORDS / ROW_WORDS,
-    SETTLE_SHIFT = 20, // idle pipes become alike every 1 << 20 rows
 };
 
-struct pipeline *pipeline_new(uint64_t *stalled) {
+struct pipeline *pipeline_new(void) {
     struct pipeline *p = aligned_alloc(64, (sizeof *p + 63) & ~(size_t)63);
     if (!p)
         abort();
     memset(p, 0, sizeof *p);
-    p->stalled = stalled;
+    p->automaton = replay_new();
     p->limit = ROWS * ROW - LONGEST;
     p->front.waiting = NONE_WAITING;
     for (unsigned pipes = 0; pipes < 256; pipes++)
@@ -52,15 +46,15 @@ static void go_to(struct pipeline *p, uint64_t cycle) {
 static void pass_rows(struct pipeline *p) {
     const uint64_t row = p->front.slot / ROW;
     const bool leap = row - p->row >= ROWS;
-    if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0))
+    if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0)) {
+        p->irregular = true;
         for (unsigned port = 0; port < PORTS; port++)
             p->last[port] = latest(p->last[port], row * ROW);
+    }
     if (leap)
         p->row = row - ROWS;
-    for (; p->row < row; p->row++) {
-        memset(&p->busy[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->busy[0]);
-        memset(&p->held[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->held[0]);
-    }
+    for (; p->row < row; p->row++)
+        clear_row(p, p->row);
     p->limit = (row + ROWS) * ROW - LONGEST;
 }
 
@@ -118,6 +112,7 @@ static inline void follow(struct core *core, struct pipeline *p, struct front *f
         wait_before(p, front, op);
     uint64_t ready = operands_ready(p, front, op);
     if (__builtin_expect(ready >= p->limit, 0)) {
+        p->irregular = true;
         stall_until(p, front, ready - LONGEST);
         ready = operands_ready(p, front, op);
     }
@@ -153,29 +148,22 @@ static inline void follow(struct core *core, struct pipeline *p, struct front *f
 }
 
 /// The instructions from `begin` to `end` (addresses) come from fetch: a window a cycle.
-static inline void fetch(struct core *core, struct pipeline *p, uint64_t begin, uint64_t end) {
+static inline void fetch(struct pipeline *p, uint64_t begin, uint64_t end) {
     const uint64_t first = begin >> WINDOW_SHIFT, last = (end - 1) >> WINDOW_SHIFT;
     if (p->fetched > p->front.slot)
-        stall(p, p->fetched, &core->counts.fetch_ticks);
+        stall(p, p->fetched, &p->starved);
     const uint64_t now = cycle_of(p->front.slot);
     p->fetched = latest(p->fetched, now > RUN_AHEAD ? now - RUN_AHEAD : 0);
     p->fetched += (last - first + (first != p->window)) * CYCLE;
     p->window = last;
 }
 
-void pipeline_run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+static void run(struct core *core, const struct block *block, unsigned first, unsigned count) {
     struct pipeline *p = core->pipeline;
-    if (__builtin_expect(core->ticks != p->ticks, 0)) { // time has passed otherwise
-        const uint64_t clock = cycle_of_ticks(core->ticks);
-        if (clock > p->front.retired) {
-            p->front.retired = clock;
-            if (clock > p->front.slot)
-                go_to(p, clock);
-        }
-    }
+    p->stalled = p->starved = 0;
     if (p->front.slot / ROW != p->row)
         pass_rows(p);
-    fetch(core, p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
+    fetch(p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
     struct front front = p->front;
     const bool crowded = block->mops > ROB || rob_room(p, &front, block->mops) > front.slot;
     const struct op *const end = block->op + first + count;
@@ -185,9 +173,31 @@ void pipeline_run(struct core *core, const struct block *block, unsigned first, 
     if (end[-1].wait == WAIT_REFETCH) // which ends a block
         p->fetched = latest(p->fetched, cycle_of(front.retired) + REFILL);
     core->ticks = p->ticks = cycle_of(front.retired) * TICKS;
+    core->counts.stall_ticks += p->stalled;
+    core->counts.fetch_ticks += p->starved;
 }
 
-void pipeline_branch(struct core *core, const struct block *block, uint64_t next) {
+/// Makes up for the time that has passed otherwise.
+static void catch_up(const struct core *core, struct pipeline *p) {
+    const uint64_t clock = cycle_of_ticks(core->ticks);
+    if (clock <= p->front.retired)
+        return;
+    p->front.retired = clock;
+    if (clock > p->front.slot)
+        go_to(p, clock);
+}
+
+void pipeline_run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+    replay_leave(core->pipeline);
+    if (core->ticks != core->pipeline->ticks)
+        catch_up(core, core->pipeline);
+    run(core, block, first, count);
+}
+
+enum { TAKEN = 1, MISPREDICTED = 2 };
+
+/// How the branch at the end of `block`, if there is one, goes to `next`. Trains the predictor.
+static unsigned predict(struct core *core, const struct block *block, uint64_t next) {
     struct pipeline *p = core->pipeline;
     const uint64_t after = block->vaddr + block->insns * 4, pc = after - 4;
     bool predicted = true;
@@ -214,10 +224,34 @@ void pipeline_branch(struct core *core, const struct block *block, uint64_t next
         break;
     }
     core->counts.branches += block->branch != BRANCH_NONE;
-    if (next != after)
+    core->counts.mispredicts += !predicted;
+    return (next != after ? TAKEN : 0) | (predicted ? 0 : MISPREDICTED);
+}
+
+/// What comes after a branch is fetched.
+static void redirect(struct pipeline *p, unsigned branch) {
+    if (branch & TAKEN)
         p->window = 0;
-    if (predicted)
+    if (branch & MISPREDICTED)
+        p->fetched = latest(p->fetched, p->resolved + REFILL);
+}
+
+void pipeline_branch(struct core *core, const struct block *block, uint64_t next) {
+    replay_leave(core->pipeline);
+    redirect(core->pipeline, predict(core, block, next));
+}
+
+void pipeline_run_block(struct core *core, const struct block *block, uint64_t next) {
+    struct pipeline *p = core->pipeline;
+    const unsigned branch = predict(core, block, next);
+    if (replay(core, block, branch))
         return;
-    core->counts.mispredicts++;
-    p->fetched = latest(p->fetched, p->resolved + REFILL);
+    if (core->ticks != p->ticks)
+        catch_up(core, p);
+    p->base = cycle_of(p->front.slot);
+    p->calls = 0;
+    p->late_start = p->irregular = false;
+    run(core, block, 0, block->insns);
+    redirect(p, branch);
+    replay_learn(p, block, branch);
 }

@@ -10,6 +10,7 @@
 #include "block.h"
 #include "op.h"
 #include "predictor.h"
+#include "replay.h"
 
 enum {
     CALENDAR_WORDS = 4096, // of 8 cycles each: how far ahead of dispatch a micro-op can be placed
@@ -20,6 +21,12 @@ enum {
     QUEUE = 16,            // entries of an issue queue (AnandTech, from Arm), but of L0 and L1:
     LOAD_QUEUE = 12,
     RECENT_STORES = 256,
+    RUN_AHEAD = 8 * CYCLE,   // windows, one a cycle, that fetch may be ahead of dispatch: assumed
+    LONGEST = 2048 * CYCLE,  // that one micro-op may be ahead of the next: beyond, the calendar is made to follow
+    ROW = 64 * CYCLE,        // of the calendar, which is emptied by rows
+    ROWS = CALENDAR_WORDS * 64 / ROW,
+    SETTLE_SHIFT = 20,       // idle pipes become alike every 1 << 20 rows
+    STRAYS = 64,
 };
 
 /// A store of eight bytes that may still be in the store buffer.
@@ -39,7 +46,7 @@ struct front {
 
 struct pipeline {
     struct front front;
-    uint64_t *stalled;  // where cycles lost to full buffers are counted, in ticks
+    uint64_t stalled, starved; // ticks of the block under way in which nothing was dispatched: no room, nothing fetched
     uint64_t capped;    // the cycle that `caps` counts for
     uint32_t caps;      // as in struct op, plus 1 each
     unsigned load_next, store_next;
@@ -61,12 +68,30 @@ struct pipeline {
     uint64_t held[CALENDAR_WORDS]; // of these: without an entry in the issue queue
     struct pending_store recent[RECENT_STORES];
     struct predictor predictor;
+
+    // Replaying: replay.h.
+    struct automaton *automaton;
+    struct state *state;  // where replaying goes on; NULL: the pipeline itself is up to date
+    struct state *from;   // in which the block began that the pipeline executes; NULL: none that is kept
+    bool replayed;        // since `state` was the pipeline's own
+    bool late_start;      // of the block under way: a micro-op could be placed before the dispatch cycle
+    bool irregular;       // of the block under way: something depended on absolute times
+    int credit, pause;    // what replaying has saved, in instructions; blocks until it is tried again
+    uint64_t base;        // the dispatch cycle when the block began
+    uint64_t replay_end;  // no replaying from there on
+    uint64_t furthest;    // a cycle up to which pipes may be taken, like `retired`
+    uint64_t blind;       // not all strays are known before this cycle
+    uint64_t stray[STRAYS]; // cycles of bits that were set in rows that had been passed, so that they come into
+                            // effect one round of the calendar later
+    unsigned first_stray, strays;
+    unsigned calls, answers;            // of the block under way: asked of memory; answered before
+    struct call call[2 * BLOCK_INSNS];
 };
 
 struct core;
 
-/// Counts cycles lost to full buffers in `stalled`, in ticks. Ends the process when there is no memory.
-struct pipeline *pipeline_new(uint64_t *stalled);
+/// Ends the process when there is no memory.
+struct pipeline *pipeline_new(void);
 
 /// The core executes `count` instructions of `block` from number `first` on. Advances the core's `ticks` to
 /// the time at which the last of them retires. Where something else has advanced them, goes on from there.
@@ -74,3 +99,10 @@ void pipeline_run(struct core *core, const struct block *block, unsigned first, 
 
 /// The branch at the end of `block`, if there is one, has led to `next`.
 void pipeline_branch(struct core *core, const struct block *block, uint64_t next);
+
+/// Both: all of `block`, and the branch at its end.
+void pipeline_run_block(struct core *core, const struct block *block, uint64_t next);
+
+/// What `call` asks of memory, at `at`: returns when it is done. `ready`: when a store's data are there.
+uint64_t pipeline_call(struct core *core, struct pipeline *p, enum call_kind kind, const struct touch *touch,
+                       uint64_t at, uint64_t ready);

@@ -3,6 +3,14 @@
 
 uint64_t one_each[256];
 
+void note_stray(struct pipeline *p, uint64_t cycle) {
+    const uint64_t again = cycle + CALENDAR_WORDS * 64;
+    if (p->strays == STRAYS)
+        p->blind = again + ROW;
+    else
+        p->stray[(p->first_stray + p->strays++) % STRAYS] = again;
+}
+
 /// When an entry of a full queue of `pipes` is free first.
 static struct place find_room(const struct pipeline *p, uint64_t pipes) {
     uint64_t time = issue_cycle(&p->front), starts;

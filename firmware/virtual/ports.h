@@ -67,6 +67,9 @@ static inline bool is_full(const struct front *front, unsigned port) {
     return front->waiting >> (port * 8 + 7) & 1;
 }
 
+/// The pipe is taken in a row of the calendar that has been emptied.
+void note_stray(struct pipeline *p, uint64_t cycle);
+
 static inline uint64_t bit_of(unsigned port, uint64_t cycle) {
     return UINT64_C(1) << ((cycle + port) & 63);
 }
@@ -75,6 +78,9 @@ static inline uint64_t bit_of(unsigned port, uint64_t cycle) {
 static inline void hold(struct pipeline *p, unsigned port, uint64_t cycle) {
     p->busy[word_of(cycle)] |= bit_of(port, cycle);
     p->held[word_of(cycle)] |= bit_of(port, cycle);
+    p->furthest = latest(p->furthest, cycle);
+    if (cycle / ROW < p->row)
+        note_stray(p, cycle);
 }
 
 /// A micro-op that starts at `cycle` gets the pipe, and an entry of its queue until then.
@@ -105,7 +111,7 @@ static inline void stall_until(struct pipeline *p, struct front *front, uint64_t
     if (__builtin_expect(cycle <= front->slot, 1))
         return;
     p->front = *front;
-    stall(p, cycle, p->stalled);
+    stall(p, cycle, &p->stalled);
     *front = p->front;
 }
 

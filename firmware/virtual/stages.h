@@ -2,6 +2,8 @@
 // Steps that all kinds of instructions go through: operands, results, retirement.
 #pragma once
 
+#include <string.h>
+
 #include "options.h"
 #include "pipeline.h"
 #include "ports.h"
@@ -58,14 +60,23 @@ static inline void write_all(struct pipeline *p, const struct op *op, uint64_t r
 static inline uint64_t start_all(struct pipeline *p, struct front *front, unsigned unit, unsigned times,
                                  unsigned busy, uint64_t ready) {
     uint64_t at = ready;
-    for (unsigned n = 0; n < times; n++)
+    for (unsigned n = 0; n < times; n++) {
+        p->late_start |= ready <= front->slot;
         at = latest(at, start(p, front, unit, ready, busy));
+    }
     return at;
 }
 
 /// Of the `mops` macro-operations that come next, the last one's predecessor in the reorder buffer's entry.
 static inline uint64_t rob_room(const struct pipeline *p, const struct front *front, unsigned mops) {
     return cycle_of(p->rob[(front->rob_next + mops - 1 - ROB) % ROB_RING]);
+}
+
+/// The calendar's row is emptied.
+static inline void clear_row(struct pipeline *p, uint64_t row) {
+    enum { WORDS = ROW / 64 };
+    memset(&p->busy[row % ROWS * WORDS], 0, WORDS * sizeof p->busy[0]);
+    memset(&p->held[row % ROWS * WORDS], 0, WORDS * sizeof p->held[0]);
 }
 
 enum { STEP = CYCLE / 4 }; // four macro-operations a cycle are dispatched, and retire
