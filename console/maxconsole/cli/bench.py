@@ -110,7 +110,16 @@ def accuracy(
 
 def _accuracy_lines(name: str, result: AccuracyResult) -> list[str]:
     found = result.agreement
-    return style.pairs(
+    bands = [
+        (
+            f"{band.start} to {band.end - 1}",
+            str(band.agreement.positions),
+            style.percent(band.agreement.top1, 2),
+            f"{band.agreement.mean_kl:.5f}",
+        )
+        for band in result.bands
+    ]
+    lines = style.pairs(
         [
             ("model", name),
             ("positions", f"{found.positions} in {result.sequences} sequences of up to {result.longest} tokens"),
@@ -120,6 +129,7 @@ def _accuracy_lines(name: str, result: AccuracyResult) -> list[str]:
             ("margin where they differ", f"{found.margin_of_misses:.3f} between the reference's two best logits"),
         ]
     )
+    return [*lines, "", *style.table(("position", "count", "top-1 %", "mean KL"), bands)]
 
 
 def _workloads(names: list[str] | None, prompt_tokens: int | None, new_tokens: int) -> list[Workload]:
