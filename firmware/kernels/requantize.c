@@ -190,6 +190,11 @@ static const uint8_t *requantize_q6_k(const uint8_t *pack, const int16x8_t c[2],
     return pack;
 }
 
+// Assembly: arguments as in requantize_macros.h.
+typedef void requantize_kernel(const uint8_t *packs, int8_t *weights, uint64_t k, const void *smoothing,
+                               const int16_t *multipliers);
+requantize_kernel requantize_q4_1, requantize_q4_k;
+
 #define LEGACY(format, group_bytes, minimum, zero)                                                           \
     case format:                                                                                             \
         requantize_legacy(format, group_bytes, minimum, zero, packs, c.val, by, panel);                      \
@@ -201,12 +206,14 @@ void requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned 
     panel->k = k;
     switch (format) {
         LEGACY(TENSOR_FORMAT_Q4_0, NIBBLE_BYTES, false, 8);
-        LEGACY(TENSOR_FORMAT_Q4_1, NIBBLE_BYTES, true, 0);
+    case TENSOR_FORMAT_Q4_1:
+        requantize_q4_1(packs, panel->weights, k, by->products, by->multipliers + index * PANEL_COLUMNS);
+        break;
         LEGACY(TENSOR_FORMAT_Q5_0, NIBBLE_BYTES + HIGH_BIT_BYTES, false, 16);
         LEGACY(TENSOR_FORMAT_Q5_1, NIBBLE_BYTES + HIGH_BIT_BYTES, true, 0);
         LEGACY(TENSOR_FORMAT_Q8_0, BYTE_GROUP, false, 0);
     case TENSOR_FORMAT_Q4_K:
-        requantize_k(TENSOR_FORMAT_Q4_K, NIBBLE_BYTES, packs, c.val, by, panel);
+        requantize_q4_k(packs, panel->weights, k, by->products, by->multipliers + index * PANEL_COLUMNS);
         break;
     case TENSOR_FORMAT_Q5_K:
         requantize_k(TENSOR_FORMAT_Q5_K, NIBBLE_BYTES + HIGH_BIT_BYTES, packs, c.val, by, panel);
