@@ -77,6 +77,17 @@
         zip2    v17.8h, v17.8h, v17.8h
 .endm
 
+// v8, v9: low or high nibbles of packed codes of quad 0 and quad 1.
+.macro nibbles first, second, high
+        .if     \high
+        ushr    v8.16b, \first\().16b, #4
+        ushr    v9.16b, \second\().16b, #4
+        .else
+        and     v8.16b, \first\().16b, v31.16b
+        and     v9.16b, \second\().16b, v31.16b
+        .endif
+.endm
+
 // v10..v13 to the int8 weights of run \run.
 .macro store_run out, run
         sqxtn   v10.8b, v10.8h
@@ -103,12 +114,12 @@
         store_run \out, \run
 .endm
 
-// rdm(q s, scale) of v8, v9.
-.macro run_without_minimum out, run
-        smull   v10.8h, v8.8b, v\run\().8b
-        smull2  v11.8h, v8.16b, v\run\().16b
-        smull   v12.8h, v9.8b, v\run\().8b
-        smull2  v13.8h, v9.16b, v\run\().16b
+// rdm(q s, scale) of the codes in \first and \second.
+.macro run_without_minimum out, run, first=v8, second=v9
+        smull   v10.8h, \first\().8b, v\run\().8b
+        smull2  v11.8h, \first\().16b, v\run\().16b
+        smull   v12.8h, \second\().8b, v\run\().8b
+        smull2  v13.8h, \second\().16b, v\run\().16b
         sqrdmulh v10.8h, v10.8h, v18.8h
         sqrdmulh v11.8h, v11.8h, v19.8h
         sqrdmulh v12.8h, v12.8h, v20.8h
