@@ -61,6 +61,8 @@ struct call {
 /// Calls the kernel with junk in every register that it may not read, and fails the check when it does not
 /// preserve x19-x29, d8-d15, sp or the stack above its frame. Adds the cycles to the check's when `timed`.
 void call_kernel(const void *kernel, const struct call *call, bool timed);
+/// Calls the kernel once for its data to be in the caches, where what is timed should not be what DRAM costs.
+void warm_up(const void *kernel, const struct call *call);
 /// Calls the reference; only timed.
 void call_reference(const void *reference, const struct call *call, bool timed, uint64_t work);
 

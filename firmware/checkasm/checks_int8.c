@@ -47,6 +47,8 @@ static void quantize_case(bool in_panels, struct shape s, float factor, float po
     struct int8_activations got = make_tiles(s.rows, s.padded_k, s.block),
                             expected = make_tiles(s.rows, s.padded_k, s.block);
     struct call call = {.x = {POINTER(&from), ARG(s.rows), ARG(s.k), POINTER(smoothing), POINTER(&got)}};
+    if (timed)
+        warm_up((const void *)quantize_tiles, &call);
     call_kernel((const void *)quantize_tiles, &call, timed);
     call.x[4] = POINTER(&expected);
     call_reference((const void *)reference_quantize_tiles, &call, timed, (uint64_t)s.rows * s.k);
@@ -109,6 +111,8 @@ static void gemm_case(unsigned from, unsigned to, unsigned k, unsigned block, en
     const size_t stride = PANEL_COLUMNS + 16;
     float *got = guarded(rows * stride * sizeof(float)), *expected = guarded(rows * stride * sizeof(float));
     struct call call = {.x = {POINTER(&panel), POINTER(&a), ARG(from), ARG(to), POINTER(got), stride}};
+    if (timed)
+        warm_up((const void *)gemm_int8_panel, &call);
     call_kernel((const void *)gemm_int8_panel, &call, timed);
     call.x[4] = POINTER(expected);
     call_reference((const void *)reference_gemm_int8_panel, &call, timed, (uint64_t)rows * k * PANEL_COLUMNS);

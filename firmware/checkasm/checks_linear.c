@@ -126,6 +126,14 @@ static void gemm_case(enum tensor_format format, unsigned rows, unsigned k, enum
     size_t stride = PANEL_COLUMNS + 16;
     float *got = guarded(rows * stride * sizeof(float)), *expected = guarded(rows * stride * sizeof(float));
     struct call call = {.x = {POINTER(&panel), POINTER(&a), ARG(rows), POINTER(got), stride}};
+    if (timed) {
+        // V slots per row, quad and group: 8 SDOT, one or two sums to clear, MUL two, SMLAL two, LD1R one; a
+        // second scale or a minimum two and one more.
+        static const unsigned slots[] = {
+            [PANEL_SCALE] = 14, [PANEL_SCALE_MINIMUM] = 17, [PANEL_TWO_SCALES] = 17};
+        add_bound((uint64_t)rows * (k / GROUP) * 4 * slots[panel.kind] / 2);
+        warm_up((const void *)gemm_panel, &call);
+    }
     call_kernel((const void *)gemm_panel, &call, timed);
     call.x[3] = POINTER(expected);
     call_reference((const void *)reference_gemm_panel, &call, timed, (uint64_t)rows * k * PANEL_COLUMNS);

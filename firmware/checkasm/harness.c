@@ -142,6 +142,10 @@ void call_kernel(const void *kernel, const struct call *call, bool timed) {
     check_guards();
 }
 
+void warm_up(const void *kernel, const struct call *call) {
+    checked_call(kernel, call);
+}
+
 void call_reference(const void *reference, const struct call *call, bool timed, uint64_t work) {
     if (timed) {
         timed_call(reference, call, &current.reference_cycles);
