@@ -19,7 +19,6 @@ from maxconsole.models.oracle_weights import FileWeights
 from maxconsole.session.progress import Progress, silent
 from maxconsole.session.session import Session
 
-
 _BAND = 128
 
 
