@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function taken apart, as plain text of 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from maxconsole.inspection.figures import PEAK_MACS_PER_CYCLE, LoopFigures
+from maxconsole.inspection.report import FunctionReport, Line
+from maxconsole.inspection.sources import SourceText
+
+WIDTH = 80
+_LABEL = 11
+
+
+def function_lines(report: FunctionReport, *, only_hot: bool = False, sources: SourceText | None = None) -> list[str]:
+    """The loops' figures, then the code. `sources` puts each source line above its instructions."""
+    lines = [report.name, f"  kernel {report.kernel}, {report.file}, {report.size_bytes} bytes"]
+    for number, figures in enumerate(report.figures):
+        if figures.innermost or not only_hot:
+            lines += ["", *loop_lines(number, report)]
+    if not report.figures:
+        lines += ["", "no loops"]
+    lines += ["", *code_lines(report, only_hot=only_hot, sources=sources)]
+    return lines
+
+
+def loop_lines(number: int, report: FunctionReport) -> list[str]:
+    """What one pass of a loop takes."""
+    one = report.figures[number]
+    parent = report.loops[number].parent
+    kind = "hot" if one.innermost else "outer, the inner ones count once"
+    inside = "" if parent is None else f", in loop {parent + 1}"
+    head = f"loop {number + 1}  {one.start:#x} to {one.end:#x}{inside}: {kind}"
+    slots = "  ".join(
+        f"{part.name} {part.slots} in {_cycles(part.cycles)}" for part in one.bound.resources if part.slots
+    )
+    facts = [
+        ("a pass", _pass(one)),
+        ("bound", _bound(one)),
+        ("slots", slots),
+        ("stack", f"{one.stack_loads} loads, {one.stack_stores} stores" if one.stack_accesses else "untouched"),
+        ("registers", f"{one.general_registers} general, {one.vector_registers} of 32 vector"),
+        *_banks(one),
+        ("mix", ", ".join(f"{count} {kind}" for kind, count in one.mix.items())),
+    ]
+    return [head, *(line for label, text in facts for line in _wrapped(label, text))]
+
+
+def code_lines(report: FunctionReport, *, only_hot: bool = False, sources: SourceText | None = None) -> Iterator[str]:
+    """The instructions. Marks: the loop's number, `*` where it is hot, `S` where the stack is touched."""
+    place: tuple[str, int] | None = None
+    shown = [line for line in report.lines if not only_hot or _is_hot(report, line)]
+    for before, line in pairwise([None, *shown]):
+        assert line is not None
+        if before is not None and line.instruction.address != before.instruction.address + 4:
+            yield "  ..."
+        if sources is not None and (line.file, line.line) != place and line.line:
+            place = (line.file, line.line)
+            yield f"{line.file.rpartition('/')[2]}:{line.line}  {sources.line(*place)}"[:WIDTH].rstrip()
+        yield code_line(report, line)
+
+
+def code_line(report: FunctionReport, line: Line) -> str:
+    """Address, marks, instruction, class."""
+    number = "" if line.loop is None else str(line.loop + 1)
+    marks = f"{number:>3}{'*' if _is_hot(report, line) else ' '}{'S' if line.on_stack else ' '}"
+    return f"{line.instruction.address:9x} {marks} {line.instruction!s:<42} {line.traits.kind}".rstrip()
+
+
+def numbers(registers: Sequence[int]) -> str:
+    """`0-3, 8` for ascending numbers."""
+    runs: list[list[int]] = []
+    for one in registers:
+        if runs and one == runs[-1][-1] + 1:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def _is_hot(report: FunctionReport, line: Line) -> bool:
+    return line.loop is not None and report.loops[line.loop].innermost
+
+
+def _pass(one: LoopFigures) -> str:
+    parts = [f"{one.instructions} instructions"]
+    if one.macs:
+        parts.append(f"{one.macs} MAC")
+    if one.calls:
+        parts.append(f"{one.calls} calls")
+    if one.innermost and one.branches_inside:
+        parts.append("if all branches inside fall through")
+    return ", ".join(parts)
+
+
+def _bound(one: LoopFigures) -> str:
+    text = f"{_cycles(one.bound.cycles)} cycles by {one.bound.busiest.name}"
+    if one.of_peak is None:
+        return text
+    rate = one.macs / one.bound.cycles
+    return f"{text}: {rate:.1f} MAC a cycle, {100 * one.of_peak:.1f} % of {PEAK_MACS_PER_CYCLE}"
+
+
+def _banks(one: LoopFigures) -> Iterator[tuple[str, str]]:
+    banks = {
+        "rows": one.banks.rows,
+        "columns": one.banks.columns,
+        "accumulators": one.banks.accumulators,
+        "constants": one.banks.constants,
+        "scratch": one.banks.scratch,
+    }
+    text = "; ".join(f"{name} {numbers(registers)}" for name, registers in banks.items() if registers)
+    if text:
+        yield "", text
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    start = f"  {label:<{_LABEL}}"
+    return textwrap.wrap(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start), break_long_words=False)
+
+
+def _cycles(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
