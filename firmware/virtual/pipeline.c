@@ -11,80 +11,73 @@ enum {
     NO_CAPS = 0x01010101,  // two micro-ops per cycle for each of B, M, V0, V1 (SOG 4.1): counted up from 1,
     CAP_BITS = 0x04040404, // the third sets one of these bits
     WINDOW_SHIFT = 5,      // instructions are predicted and fetched by 32 bytes (WikiChip)
-    RUN_AHEAD = 8,         // windows that fetch may be ahead of dispatch: assumed
-    REFILL = 12, // from a mispredicted branch's execution to dispatch on the right path. The documented
+    RUN_AHEAD = 8 * CYCLE, // windows, one a cycle, that fetch may be ahead of dispatch: assumed
+    REFILL = 12 * CYCLE, // from a mispredicted branch's execution to dispatch on the right path. The documented
                  // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
                  // branch benchmark)
-    LONGEST = 2048, // cycles that one micro-op may be ahead of the next: beyond, the ring is made to follow
-    SETTLE_SHIFT = 20, // the queues are settled every 1 << 20 rows of 64 cycles
+    LONGEST = 2048 * CYCLE, // that one micro-op may be ahead of the next: beyond, the calendar is made to follow
+    ROW_WORDS = 8,          // of the calendar, which is emptied by rows
+    ROW = ROW_WORDS * 64,
+    ROWS = CALENDAR_WORDS / ROW_WORDS,
+    SETTLE_SHIFT = 20, // idle pipes become alike every 1 << 20 rows
 };
 
 struct pipeline *pipeline_new(void) {
-    struct pipeline *p = aligned_alloc(_Alignof(struct pipeline), sizeof *p);
+    struct pipeline *p = aligned_alloc(64, (sizeof *p + 63) & ~(size_t)63);
     if (!p)
         abort();
     memset(p, 0, sizeof *p);
-    p->limit = (RING_ROWS - LONGEST / 64) * 64;
-    for (unsigned port = 0; port < PORTS; port++)
-        p->queue[port].entries = port < PORT_L0 ? QUEUE : LOAD_QUEUE;
+    p->limit = ROWS * ROW - LONGEST;
+    p->waiting = NONE_WAITING;
     return p;
 }
 
-/// The queues' cycles have 32 bits: what has passed by cycle `now` must not fall so far behind that it would
-/// seem to come. `all` has passed where time has made a leap.
-static void settle_queues(struct pipeline *p, uint32_t now, bool all) {
-    for (struct queue *queue = p->queue; queue < p->queue + PORTS; queue++) {
-        for (unsigned n = 0; n < QUEUE; n++)
-            if (all || (int32_t)(queue->starts[n] - now) < 0)
-                queue->starts[n] = now;
-        if (all || (int32_t)(queue->last - now) < 0)
-            queue->last = now;
-        if (all || (int32_t)(queue->full - now) < 0)
-            queue->full = now;
-    }
-}
-
-/// Empties the rows that dispatch has passed.
+/// Empties the rows of the calendar that dispatch has passed.
 static void pass_rows(struct pipeline *p) {
-    const uint64_t row = p->slot >> 8;
-    const bool leap = row - p->row >= RING_ROWS;
+    const uint64_t row = p->slot / ROW;
+    const bool leap = row - p->row >= ROWS;
+    leave_queues(p, cycle_of(p->slot));
     if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0))
-        settle_queues(p, (uint32_t)(row * 64), leap);
-    if (leap)
-        memset(p->ring, 0, sizeof p->ring);
-    else
-        for (; p->row < row; p->row++)
-            memset(&p->ring[p->row % RING_ROWS], 0, sizeof p->ring[0]);
+        for (unsigned port = 0; port < PORTS; port++)
+            p->last[port] = latest(p->last[port], row * ROW);
+    if (leap) {
+        memset(p->busy, 0, sizeof p->busy);
+        memset(p->held, 0, sizeof p->held);
+        p->waiting = NONE_WAITING;
+    } else {
+        for (; p->row < row; p->row++) {
+            memset(&p->busy[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->busy[0]);
+            memset(&p->held[p->row % ROWS * ROW_WORDS], 0, ROW_WORDS * sizeof p->held[0]);
+        }
+    }
     p->row = row;
-    p->limit = (row + RING_ROWS - LONGEST / 64) * 64;
+    p->limit = (row + ROWS) * ROW - LONGEST;
 }
 
-void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
-    const uint64_t now = p->slot >> 2;
-    if (cycle <= now)
-        return;
-    *stalled += (cycle - now - (p->slot % 4 != 0)) * TICKS_PER_CYCLE;
-    p->slot = cycle << 2;
-    if (p->slot >> 8 != p->row)
+void stall(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
+    *stalled += (cycle - cycle_from(p->slot)) * TICKS;
+    p->slot = cycle;
+    if (p->slot / ROW != p->row)
         pass_rows(p);
+    else
+        leave_queues(p, cycle);
 }
 
 /// At most two micro-ops for B, M, V0, V1 each in one dispatch cycle.
 static void apply_caps(struct pipeline *p, const struct op *op) {
-    const uint64_t now = dispatched(p);
+    const uint64_t now = cycle_of(p->slot);
     p->caps = (p->capped == now ? p->caps : NO_CAPS) + op->caps;
     p->capped = now;
     if (p->caps & CAP_BITS) {
-        p->slot = (now + 1) << 2;
+        p->slot = p->capped = now + CYCLE;
         p->caps = NO_CAPS + op->caps;
-        p->capped = now + 1;
     }
 }
 
 /// What only some instructions wait for before they are dispatched.
 static void wait_before(struct pipeline *p, const struct op *op, uint64_t *stalled) {
     if (op->wait != WAIT_NONE) {
-        const uint64_t finished = (p->retired + 3) >> 2;
+        const uint64_t finished = cycle_from(p->retired);
         stall_until(p, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished, stalled);
     }
     stall_until(p, p->rob[(p->rob_next + op->mops - 1) % ROB], stalled);
@@ -109,17 +102,16 @@ static void follow_general(struct pipeline *p, const struct op *op, uint64_t rea
 static inline void follow(struct core *core, struct pipeline *p, const struct op *op,
                           const struct touch *touch) {
     uint64_t *const stalled = &core->counts.stall_ticks;
-    const uint64_t room = p->rob[p->rob_next % ROB];
-    if (__builtin_expect(room > dispatched(p), 0))
-        stall_until(p, room, stalled);
+    stall_until(p, p->rob[p->rob_next % ROB], stalled);
     if (op->special)
         wait_before(p, op, stalled);
+    keep_count(p);
     uint64_t ready = operands_ready(p, op);
     if (__builtin_expect(ready >= p->limit, 0)) {
         stall_until(p, ready - LONGEST, stalled);
         ready = operands_ready(p, op);
     }
-    uint64_t done = dispatched(p);
+    uint64_t done = cycle_of(p->slot);
     switch (op->kind) {
     case OP_NONE:
         break;
@@ -151,28 +143,28 @@ static inline void follow(struct core *core, struct pipeline *p, const struct op
 static inline void fetch(struct core *core, struct pipeline *p, uint64_t begin, uint64_t end) {
     const uint64_t first = begin >> WINDOW_SHIFT, last = (end - 1) >> WINDOW_SHIFT;
     stall_until(p, p->fetched, &core->counts.fetch_ticks);
-    const uint64_t now = p->slot >> 2;
+    const uint64_t now = cycle_of(p->slot);
     p->fetched = latest(p->fetched, now > RUN_AHEAD ? now - RUN_AHEAD : 0);
-    p->fetched += last - first + (first != p->window);
+    p->fetched += (last - first + (first != p->window)) * CYCLE;
     p->window = last;
 }
 
 void pipeline_run(struct core *core, const struct block *block, unsigned first, unsigned count) {
     struct pipeline *p = core->pipeline;
-    const uint64_t clock = core->ticks / TICKS_PER_CYCLE;
-    if (clock > p->retired >> 2) { // time has passed otherwise
-        p->retired = latest(p->retired, clock << 2);
-        p->slot = latest(p->slot, clock << 2);
+    if (__builtin_expect(core->ticks != p->ticks, 0)) { // time has passed otherwise
+        const uint64_t clock = cycle_of_ticks(core->ticks);
+        if (clock > p->retired)
+            p->slot = latest(p->slot, p->retired = clock);
     }
-    if (p->slot >> 8 != p->row)
+    if (p->slot / ROW != p->row)
         pass_rows(p);
     fetch(core, p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
     const struct op *const end = block->op + first + count;
     for (const struct op *op = block->op + first; op < end; op++)
         follow(core, p, op, block->touch);
     if (end[-1].wait == WAIT_REFETCH) // which ends a block
-        p->fetched = latest(p->fetched, (p->retired >> 2) + REFILL);
-    core->ticks = (p->retired >> 2) * TICKS_PER_CYCLE;
+        p->fetched = latest(p->fetched, cycle_of(p->retired) + REFILL);
+    core->ticks = p->ticks = cycle_of(p->retired) * TICKS;
 }
 
 void pipeline_branch(struct core *core, const struct block *block, uint64_t next) {

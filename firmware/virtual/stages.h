@@ -10,13 +10,30 @@ static inline uint64_t latest(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static inline uint64_t dispatched(const struct pipeline *p) {
-    return p->slot >> 2;
+/// The first cycle behind dispatch.
+static inline uint64_t issue_cycle(const struct pipeline *p) {
+    return (p->slot | (CYCLE - 1)) + 1;
+}
+
+/// The cycle that `time` belongs to.
+static inline uint64_t cycle_of(uint64_t time) {
+    return time & ~(uint64_t)(CYCLE - 1);
+}
+
+/// The first cycle that begins at `time` or later.
+static inline uint64_t cycle_from(uint64_t time) {
+    return cycle_of(time + CYCLE - 1);
+}
+
+enum { TICKS = TICKS_PER_CYCLE / CYCLE };
+
+static inline uint64_t cycle_of_ticks(uint64_t ticks) {
+    return ticks / TICKS_PER_CYCLE * CYCLE;
 }
 
 /// When `op` can issue, as far as its sources are concerned.
 static inline uint64_t operands_ready(const struct pipeline *p, const struct op *op) {
-    return latest(latest(p->ready[op->source[0]], p->ready[op->source[1]]), dispatched(p) + 1);
+    return latest(latest(p->ready[op->source[0]], p->ready[op->source[1]]), issue_cycle(p));
 }
 
 /// `ready`, or later, when the accumulator is there.
@@ -61,13 +78,14 @@ static inline uint64_t start_all(struct pipeline *p, unsigned unit, unsigned tim
 
 /// `op`, complete at `cycle`, leaves the reorder buffer in its turn. Returns when.
 static inline uint64_t retire(struct pipeline *p, const struct op *op, uint64_t cycle) {
-    const uint64_t slot = latest(p->retired, cycle << 2);
-    p->rob[p->rob_next++ % ROB] = slot >> 2;
-    for (unsigned n = 1; __builtin_expect(n < op->mops, 0); n++)
-        p->rob[p->rob_next++ % ROB] = slot >> 2;
-    p->retired = slot + op->mops;
-    p->slot += op->mops;
-    return slot >> 2;
+    const uint64_t place = latest(p->retired, cycle);
+    const unsigned mops = op->mops;
+    p->rob[p->rob_next++ % ROB] = cycle_of(place);
+    for (unsigned n = 1; __builtin_expect(n < mops, 0); n++)
+        p->rob[p->rob_next++ % ROB] = cycle_of(place);
+    p->retired = place + mops * (CYCLE / 4);
+    p->slot += mops * (CYCLE / 4);
+    return cycle_of(place);
 }
 
 struct core;
