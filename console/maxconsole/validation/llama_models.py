@@ -58,6 +58,28 @@ class Shape:
         """The same with fewer layers."""
         return replace(self, layers=layers)
 
+    @property
+    def label(self) -> str:
+        """For file names and progress."""
+        return f"{self.name}-{self.layers}"
+
+    @property
+    def inputs(self) -> tuple[Path]:
+        """What decides the file."""
+        return (Path(__file__),)
+
+    def file(self) -> Path:
+        """The file, from the cache where it was made before."""
+        digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+        path = paths.cache_dir("validation") / "models" / digest / f"{self.label}.gguf"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+                unfinished = Path(scratch) / path.name
+                _write(self, unfinished)
+                unfinished.replace(path)
+        return path
+
 
 def _every_second(layer: int) -> bool:
     """llama-quantize's Q4_K_M has 10 of 22 layers in the larger format; here any few layers have half of theirs."""
@@ -69,19 +91,6 @@ TINYLLAMA = Shape(
 )
 QWEN_05 = Shape("qwen2.5-0.5b-q4_0", "qwen2", 24, 896, 4864, 14, 2, 151_936, Type.Q4_0, Type.Q8_0, biases=True)
 QWEN_15 = Shape("qwen2.5-1.5b-q4_0", "qwen2", 28, 1536, 8960, 12, 2, 151_936, Type.Q4_0, Type.Q6_K, biases=True)
-
-
-def model_file(shape: Shape) -> Path:
-    """The file, from the cache where it was made before."""
-    digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
-    path = paths.cache_dir("validation") / "models" / digest / f"{shape.name}-{shape.layers}.gguf"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-            unfinished = Path(scratch) / path.name
-            _write(shape, unfinished)
-            unfinished.replace(path)
-    return path
 
 
 def _write(shape: Shape, path: Path) -> None:
