@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "hot_spots.h"
 #include "stages.h"
 
 enum {
@@ -99,8 +100,8 @@ static void follow_general(struct pipeline *p, const struct op *op, uint64_t rea
     retire(p, op, done);
 }
 
-static inline void follow(struct core *core, struct pipeline *p, const struct op *op,
-                          const struct touch *touch) {
+static inline __attribute__((always_inline)) void follow(struct core *core, struct pipeline *p,
+                                                         const struct op *op, const struct touch *touch) {
     uint64_t *const stalled = &core->counts.stall_ticks;
     stall_until(p, p->rob[p->rob_next % ROB], stalled);
     if (op->special)
@@ -149,6 +150,18 @@ static inline void fetch(struct core *core, struct pipeline *p, uint64_t begin, 
     p->window = last;
 }
 
+/// The same for some instructions of a block, each counted where block->spots says.
+static __attribute__((noinline)) void follow_counted(struct core *core, struct pipeline *p,
+                                                     const struct block *block, unsigned first,
+                                                     unsigned count) {
+    struct hot_spot *spot = hot_spots_of(core, block->spots);
+    for (unsigned n = first; n < first + count; n++) {
+        const struct hot_spot before = hot_spots_before(core);
+        follow(core, p, &block->op[n], block->touch);
+        hot_spots_add(&spot[n], core, &before);
+    }
+}
+
 void pipeline_run(struct core *core, const struct block *block, unsigned first, unsigned count) {
     struct pipeline *p = core->pipeline;
     if (__builtin_expect(core->ticks != p->ticks, 0)) { // time has passed otherwise
@@ -160,8 +173,11 @@ void pipeline_run(struct core *core, const struct block *block, unsigned first, 
         pass_rows(p);
     fetch(core, p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
     const struct op *const end = block->op + first + count;
-    for (const struct op *op = block->op + first; op < end; op++)
-        follow(core, p, op, block->touch);
+    if (__builtin_expect(block->spots != NULL, 0))
+        follow_counted(core, p, block, first, count);
+    else
+        for (const struct op *op = block->op + first; op < end; op++)
+            follow(core, p, op, block->touch);
     if (end[-1].wait == WAIT_REFETCH) // which ends a block
         p->fetched = latest(p->fetched, cycle_of(p->retired) + REFILL);
     core->ticks = p->ticks = cycle_of(p->retired) * TICKS;
