@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from maxconsole.firmware.elf import FirmwareElf, read_elf
-from maxconsole.firmware.symbols import Function, Symbolizer
+from maxconsole.firmware.symbols import Function, Location, Symbolizer
 from maxconsole.inspection.code import Instruction, disassemble
 from maxconsole.inspection.figures import LoopFigures, count_loop
 from maxconsole.inspection.kernels import find_functions, kernel_functions, kernel_of
@@ -62,6 +62,14 @@ class Inspector:
     def __init__(self, path: Path) -> None:
         self.elf: FirmwareElf = read_elf(path)
         self._symbolizer = Symbolizer(path)
+
+    def functions(self) -> tuple[Function, ...]:
+        """All functions of the image, by address."""
+        return self._symbolizer.functions()
+
+    def location(self, address: int) -> Location:
+        """Function, file and line of an instruction."""
+        return self._symbolizer.symbolize(address)
 
     def kernels(self) -> tuple[FunctionReport, ...]:
         """All functions of firmware/kernels in the image, by kernel and name."""

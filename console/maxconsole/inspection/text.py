@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from maxconsole.inspection.figures import PEAK_MACS_PER_CYCLE, LoopFigures
+from maxconsole.inspection.measurement import Measurement
 from maxconsole.inspection.report import FunctionReport, Line
 from maxconsole.inspection.sources import SourceText
 
@@ -15,31 +17,44 @@ WIDTH = 80
 _LABEL = 11
 
 
-def function_lines(report: FunctionReport, *, only_hot: bool = False, sources: SourceText | None = None) -> list[str]:
-    """The loops' figures, then the code. `sources` puts each source line above its instructions."""
+@dataclass(frozen=True, slots=True)
+class View:
+    """What to show: only innermost loops, with source lines above their instructions, with what a run has cost."""
+
+    only_hot: bool = False
+    sources: SourceText | None = None
+    measurement: Measurement | None = None
+
+
+def function_lines(report: FunctionReport, view: View | None = None) -> list[str]:
+    """The loops' figures, then the code."""
+    view = view or View()
     lines = [report.name, f"  kernel {report.kernel}, {report.file}, {report.size_bytes} bytes"]
+    if view.measurement is not None:
+        spent = view.measurement.spots.within(report.address, report.size_bytes)
+        share = 100 * view.measurement.share(spent)
+        lines += [f"  {spent.cycles:.0f} cycles, {share:.2f} % of {view.measurement.title}"[:WIDTH]]
     for number, figures in enumerate(report.figures):
-        if figures.innermost or not only_hot:
-            lines += ["", *loop_lines(number, report)]
+        if figures.innermost or not view.only_hot:
+            lines += ["", *loop_lines(number, report, view.measurement)]
     if not report.figures:
         lines += ["", "no loops"]
-    lines += ["", *code_lines(report, only_hot=only_hot, sources=sources)]
-    return lines
+    return [*lines, "", *code_lines(report, view)]
 
 
-def loop_lines(number: int, report: FunctionReport) -> list[str]:
+def loop_lines(number: int, report: FunctionReport, measurement: Measurement | None = None) -> list[str]:
     """What one pass of a loop takes."""
     one = report.figures[number]
     parent = report.loops[number].parent
     kind = "hot" if one.innermost else "outer, the inner ones count once"
     inside = "" if parent is None else f", in loop {parent + 1}"
     head = f"loop {number + 1}  {one.start:#x} to {one.end:#x}{inside}: {kind}"
-    slots = "  ".join(
-        f"{part.name} {part.slots} in {_cycles(part.cycles)}" for part in one.bound.resources if part.slots
-    )
+    occupied = [part for part in one.bound.resources if part.slots]
+    slots = ", ".join(f"{part.slots} {part.name} in {_cycles(part.cycles)}" for part in occupied)
     facts = [
         ("a pass", _pass(one)),
         ("bound", _bound(one)),
+        *([] if measurement is None else [("measured", _measured(number, report, measurement))]),
         ("slots", slots),
         ("stack", f"{one.stack_loads} loads, {one.stack_stores} stores" if one.stack_accesses else "untouched"),
         ("registers", f"{one.general_registers} general, {one.vector_registers} of 32 vector"),
@@ -49,25 +64,37 @@ def loop_lines(number: int, report: FunctionReport) -> list[str]:
     return [head, *(line for label, text in facts for line in _wrapped(label, text))]
 
 
-def code_lines(report: FunctionReport, *, only_hot: bool = False, sources: SourceText | None = None) -> Iterator[str]:
+def code_lines(report: FunctionReport, view: View) -> Iterator[str]:
     """The instructions. Marks: the loop's number, `*` where it is hot, `S` where the stack is touched."""
+    if view.measurement is not None:
+        yield f"{'share %':>57}  {'cycles':>6} {'L1D':>7} {'L2':>6}"
     place: tuple[str, int] | None = None
-    shown = [line for line in report.lines if not only_hot or _is_hot(report, line)]
+    shown = [line for line in report.lines if not view.only_hot or _is_hot(report, line)]
     for before, line in pairwise([None, *shown]):
         assert line is not None
         if before is not None and line.instruction.address != before.instruction.address + 4:
             yield "  ..."
-        if sources is not None and (line.file, line.line) != place and line.line:
+        if view.sources is not None and (line.file, line.line) != place and line.line:
             place = (line.file, line.line)
-            yield f"{line.file.rpartition('/')[2]}:{line.line}  {sources.line(*place)}"[:WIDTH].rstrip()
-        yield code_line(report, line)
+            yield f"{line.file.rpartition('/')[2]}:{line.line}  {view.sources.line(*place)}"[:WIDTH].rstrip()
+        yield code_line(report, line, view.measurement)
 
 
-def code_line(report: FunctionReport, line: Line) -> str:
-    """Address, marks, instruction, class."""
+def code_line(report: FunctionReport, line: Line, measurement: Measurement | None = None) -> str:
+    """Address, marks, instruction; then its class in the timing model, or what a run has measured.
+
+    That is: the share of all cycles of the run, cycles an execution, refills of L1D and of L2.
+    """
     number = "" if line.loop is None else str(line.loop + 1)
     marks = f"{number:>3}{'*' if _is_hot(report, line) else ' '}{'S' if line.on_stack else ' '}"
-    return f"{line.instruction.address:9x} {marks} {line.instruction!s:<42} {line.traits.kind}".rstrip()
+    start = f"{line.instruction.address:8x} {marks}"
+    if measurement is None:
+        return f"{start} {line.instruction!s:<43} {line.traits.kind}".rstrip()
+    spot = measurement.spots.at(line.instruction.address)
+    if not spot.executions:
+        return f"{start} {line.instruction}"[:WIDTH]
+    columns = f"{100 * measurement.share(spot):7.2f} {spot.cycles / spot.executions:7.2f}"
+    return f"{start} {line.instruction!s:<34.34} {columns} {_count(spot.l1d_refills):>7} {_count(spot.l2_refills):>6}"
 
 
 def numbers(registers: Sequence[int]) -> str:
@@ -104,6 +131,17 @@ def _bound(one: LoopFigures) -> str:
     return f"{text}: {rate:.1f} MAC a cycle, {100 * one.of_peak:.1f} % of {PEAK_MACS_PER_CYCLE}"
 
 
+def _measured(number: int, report: FunctionReport, measurement: Measurement) -> str:
+    passes = measurement.passes(report, number)
+    if passes is None:
+        return "not executed"
+    text = f"{passes.count} passes of {passes.cycles_each:.2f} cycles"
+    one = report.figures[number]
+    if not one.innermost or one.branches_inside or not passes.cycles_each:
+        return text
+    return f"{text}; the bound is {100 * one.bound.cycles / passes.cycles_each:.1f} % of that"
+
+
 def _banks(one: LoopFigures) -> Iterator[tuple[str, str]]:
     banks = {
         "rows": one.banks.rows,
@@ -124,3 +162,11 @@ def _wrapped(label: str, text: str) -> list[str]:
 
 def _cycles(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _count(value: int) -> str:
+    """In at most five characters."""
+    for power, prefix in ((9, "G"), (6, "M"), (3, "k")):
+        if value >= 100 * 10**power // 10:
+            return f"{value / 10**power:.0f}{prefix}"
+    return str(value)

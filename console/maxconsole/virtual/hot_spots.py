@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
@@ -62,6 +63,12 @@ class HotSpots:
         end = max(0, (address + size_bytes - self.first) // _INSTRUCTION_BYTES)
         executions, time, l1d, l2 = (int(number) for number in self.counts[start:end].sum(axis=0))
         return Spot(executions, time / self.time_per_cycle, l1d, l2)
+
+    def executed(self) -> Iterator[tuple[int, Spot]]:
+        """Address and cost of every instruction that was executed, ascending."""
+        for index in np.flatnonzero(self.counts[:, 0]):
+            executions, time, l1d, l2 = (int(number) for number in self.counts[index])
+            yield self.first + int(index) * _INSTRUCTION_BYTES, Spot(executions, time / self.time_per_cycle, l1d, l2)
 
     def total(self) -> Spot:
         """Everything together."""
