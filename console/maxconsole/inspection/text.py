@@ -14,6 +14,9 @@ from maxconsole.inspection.report import FunctionReport, Line
 from maxconsole.inspection.sources import SourceText
 
 WIDTH = 80
+MEASURED_HEAD = f"{'share %':>57}  {'cycles':>6} {'L1D':>7} {'L2':>6}"
+"""Stands above measured lines."""
+
 _LABEL = 11
 
 
@@ -29,11 +32,11 @@ class View:
 def function_lines(report: FunctionReport, view: View | None = None) -> list[str]:
     """The loops' figures, then the code."""
     view = view or View()
-    lines = [report.name, f"  kernel {report.kernel}, {report.file}, {report.size_bytes} bytes"]
+    lines = [report.name, *_wrapped(f"kernel {report.kernel}, {report.file}, {report.size_bytes} bytes")]
     if view.measurement is not None:
         spent = view.measurement.spots.within(report.address, report.size_bytes)
         share = 100 * view.measurement.share(spent)
-        lines += [f"  {spent.cycles:.0f} cycles, {share:.2f} % of {view.measurement.title}"[:WIDTH]]
+        lines += _wrapped(f"{spent.cycles:.0f} cycles, {share:.2f} % of all: {view.measurement.title}")
     for number, figures in enumerate(report.figures):
         if figures.innermost or not view.only_hot:
             lines += ["", *loop_lines(number, report, view.measurement)]
@@ -61,13 +64,13 @@ def loop_lines(number: int, report: FunctionReport, measurement: Measurement | N
         *_banks(one),
         ("mix", ", ".join(f"{count} {kind}" for kind, count in one.mix.items())),
     ]
-    return [head, *(line for label, text in facts for line in _wrapped(label, text))]
+    return [head, *(line for label, text in facts for line in _wrapped(text, label))]
 
 
 def code_lines(report: FunctionReport, view: View) -> Iterator[str]:
     """The instructions. Marks: the loop's number, `*` where it is hot, `S` where the stack is touched."""
     if view.measurement is not None:
-        yield f"{'share %':>57}  {'cycles':>6} {'L1D':>7} {'L2':>6}"
+        yield MEASURED_HEAD
     place: tuple[str, int] | None = None
     shown = [line for line in report.lines if not view.only_hot or _is_hot(report, line)]
     for before, line in pairwise([None, *shown]):
@@ -83,7 +86,7 @@ def code_lines(report: FunctionReport, view: View) -> Iterator[str]:
 def code_line(report: FunctionReport, line: Line, measurement: Measurement | None = None) -> str:
     """Address, marks, instruction; then its class in the timing model, or what a run has measured.
 
-    That is: the share of all cycles of the run, cycles an execution, refills of L1D and of L2.
+    That is: the share of the function's cycles, cycles an execution, refills of L1D and of L2.
     """
     number = "" if line.loop is None else str(line.loop + 1)
     marks = f"{number:>3}{'*' if _is_hot(report, line) else ' '}{'S' if line.on_stack else ' '}"
@@ -93,7 +96,8 @@ def code_line(report: FunctionReport, line: Line, measurement: Measurement | Non
     spot = measurement.spots.at(line.instruction.address)
     if not spot.executions:
         return f"{start} {line.instruction}"[:WIDTH]
-    columns = f"{100 * measurement.share(spot):7.2f} {spot.cycles / spot.executions:7.2f}"
+    whole = measurement.spots.within(report.address, report.size_bytes).cycles
+    columns = f"{100 * spot.cycles / whole if whole else 0:7.2f} {spot.cycles / spot.executions:7.2f}"
     return f"{start} {line.instruction!s:<34.34} {columns} {_count(spot.l1d_refills):>7} {_count(spot.l2_refills):>6}"
 
 
@@ -155,8 +159,9 @@ def _banks(one: LoopFigures) -> Iterator[tuple[str, str]]:
         yield "", text
 
 
-def _wrapped(label: str, text: str) -> list[str]:
-    start = f"  {label:<{_LABEL}}"
+def _wrapped(text: str, label: str | None = None) -> list[str]:
+    """Indented; behind `label`, if there is one, in a column of their own."""
+    start = "  " if label is None else f"  {label:<{_LABEL}}"
     return textwrap.wrap(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start), break_long_words=False)
 
 
@@ -167,6 +172,6 @@ def _cycles(value: float) -> str:
 def _count(value: int) -> str:
     """In at most five characters."""
     for power, prefix in ((9, "G"), (6, "M"), (3, "k")):
-        if value >= 100 * 10**power // 10:
+        if value >= 10 * 10**power:
             return f"{value / 10**power:.0f}{prefix}"
     return str(value)
