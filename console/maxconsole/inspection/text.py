@@ -7,17 +7,32 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
 
+from maxconsole.inspection.code import INSTRUCTION_BYTES
 from maxconsole.inspection.figures import PEAK_MACS_PER_CYCLE, LoopFigures
 from maxconsole.inspection.measurement import Measurement
 from maxconsole.inspection.report import FunctionReport, Line
 from maxconsole.inspection.sources import SourceText
 
-WIDTH = 80
-MEASURED_HEAD = f"{'share %':>57}  {'cycles':>6} {'L1D':>7} {'L2':>6}"
+WIDTH = 79
+"""80 columns, and room for a scroll bar."""
+
+MEASURED_HEAD = f"{'share %':>56}  {'cycles':>6} {'L1D':>7} {'L2':>6}"
 """Stands above measured lines."""
 
 _LABEL = 11
+
+Tone: TypeAlias = Literal["head", "fact", "source", "cold", "hot", "stack"]
+"""What a line is: a heading, a figure, source, or an instruction outside of hot loops, in one, or one that touches
+the stack there."""
+
+
+class Row(NamedTuple):
+    """A line of text."""
+
+    text: str
+    tone: Tone = "fact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +46,24 @@ class View:
 
 def function_lines(report: FunctionReport, view: View | None = None) -> list[str]:
     """The loops' figures, then the code."""
-    view = view or View()
-    lines = [report.name, *_wrapped(f"kernel {report.kernel}, {report.file}, {report.size_bytes} bytes")]
+    return [row.text for row in function_rows(report, view or View())]
+
+
+def function_rows(report: FunctionReport, view: View) -> list[Row]:
+    """The same, and what each line is."""
+    about = [f"kernel {report.kernel}, {report.file}, {report.size_bytes} bytes"]
     if view.measurement is not None:
         spent = view.measurement.spots.within(report.address, report.size_bytes)
         share = 100 * view.measurement.share(spent)
-        lines += _wrapped(f"{spent.cycles:.0f} cycles, {share:.2f} % of all: {view.measurement.title}")
+        about.append(f"{spent.cycles:.0f} cycles, {share:.2f} % of all: {view.measurement.title}")
+    rows = [Row(report.name, "head"), *(Row(line) for text in about for line in _wrapped(text))]
     for number, figures in enumerate(report.figures):
         if figures.innermost or not view.only_hot:
-            lines += ["", *loop_lines(number, report, view.measurement)]
+            head, *facts = loop_lines(number, report, view.measurement)
+            rows += [Row(""), Row(head, "head"), *map(Row, facts)]
     if not report.figures:
-        lines += ["", "no loops"]
-    return [*lines, "", *code_lines(report, view)]
+        rows += [Row(""), Row("no loops")]
+    return [*rows, Row(""), *code_rows(report, view)]
 
 
 def loop_lines(number: int, report: FunctionReport, measurement: Measurement | None = None) -> list[str]:
@@ -67,20 +88,22 @@ def loop_lines(number: int, report: FunctionReport, measurement: Measurement | N
     return [head, *(line for label, text in facts for line in _wrapped(text, label))]
 
 
-def code_lines(report: FunctionReport, view: View) -> Iterator[str]:
+def code_rows(report: FunctionReport, view: View) -> Iterator[Row]:
     """The instructions. Marks: the loop's number, `*` where it is hot, `S` where the stack is touched."""
     if view.measurement is not None:
-        yield MEASURED_HEAD
+        yield Row(MEASURED_HEAD, "cold")
     place: tuple[str, int] | None = None
     shown = [line for line in report.lines if not view.only_hot or _is_hot(report, line)]
     for before, line in pairwise([None, *shown]):
         assert line is not None
-        if before is not None and line.instruction.address != before.instruction.address + 4:
-            yield "  ..."
+        if before is not None and line.instruction.address != before.instruction.address + INSTRUCTION_BYTES:
+            yield Row("  ...", "cold")
         if view.sources is not None and (line.file, line.line) != place and line.line:
             place = (line.file, line.line)
-            yield f"{line.file.rpartition('/')[2]}:{line.line}  {view.sources.line(*place)}"[:WIDTH].rstrip()
-        yield code_line(report, line, view.measurement)
+            text = f"{line.file.rpartition('/')[2]}:{line.line}  {view.sources.line(*place)}"
+            yield Row(text[:WIDTH].rstrip(), "source")
+        hot = _is_hot(report, line)
+        yield Row(code_line(report, line, view.measurement), "cold" if not hot else "stack" if line.on_stack else "hot")
 
 
 def code_line(report: FunctionReport, line: Line, measurement: Measurement | None = None) -> str:
@@ -98,7 +121,7 @@ def code_line(report: FunctionReport, line: Line, measurement: Measurement | Non
         return f"{start} {line.instruction}"[:WIDTH]
     whole = measurement.spots.within(report.address, report.size_bytes).cycles
     columns = f"{100 * spot.cycles / whole if whole else 0:7.2f} {spot.cycles / spot.executions:7.2f}"
-    return f"{start} {line.instruction!s:<34.34} {columns} {_count(spot.l1d_refills):>7} {_count(spot.l2_refills):>6}"
+    return f"{start} {line.instruction!s:<33.33} {columns} {_count(spot.l1d_refills):>7} {_count(spot.l2_refills):>6}"
 
 
 def numbers(registers: Sequence[int]) -> str:
