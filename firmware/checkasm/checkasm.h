@@ -21,10 +21,14 @@ struct check {
     int variant; // what distinguishes entries with the same function, such as a format
 };
 
-extern const struct check checks_linear[], checks_float[], checks_attention[]; // each ends with a NULL name
+extern const struct check checks_linear[], checks_float[], checks_int8[],
+    checks_attention[]; // each ends with a NULL name
 
 /// Seed of all inputs; a console may write another one before the image starts.
 extern uint64_t checkasm_seed;
+
+/// Checks whose names begin with this are run; a console may write something here before the image starts.
+extern char checkasm_only[64];
 
 /// Takes the memory for all buffers. False when the activation pool is too small.
 bool checks_init(void);

@@ -38,3 +38,7 @@ void engine_set_batch(unsigned tokens);
 /// How many cores work on a prefill batch, or on a decode step, from now on; as many of them as run. Results
 /// do not depend on it.
 void engine_set_cores(enum phase phase, unsigned count);
+
+/// Prompts of at least `tokens` tokens take the int8 route from now on (kernels/int8_linear.h): quicker, and
+/// less exact. 0: none does. What is generated always takes the exact one.
+void engine_set_int8(unsigned tokens);

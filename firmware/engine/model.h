@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/requantize.h"
 #include "schema/image.h"
 #include "schema/wire.h"
 
@@ -19,10 +20,12 @@ struct matrix {
     size_t panel_bytes;
     uint32_t rows, k;
     enum tensor_format format;
+    struct requantization int8; // of layers only
 };
 
 struct layer {
-    const float *attn_norm, *ffn_norm; // [hidden]
+    const float *attn_norm, *ffn_norm;     // [hidden]
+    const float *q_bias, *k_bias, *v_bias; // [rows of q, k, v]; NULL in families without
     struct matrix q, k, v, o, gate, up, down;
 };
 

@@ -18,18 +18,35 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
     }
 }
 
-void swiglu(float *gate, const float *up, size_t count) {
-    const float32x4_t one = vdupq_n_f32(1.0f), log2_e = vdupq_n_f32(LOG2_E);
-    for (size_t i = 0; i < count; i += 4) {
-        float32x4_t g = vld1q_f32(gate + i);
-        float32x4_t t = exp2_negative_f32x4(vabsq_f32(vmulq_f32(g, log2_e)));
-        uint32x4_t negative = vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(g), 31));
-        float32x4_t sigmoid = vdivq_f32(vbslq_f32(negative, t, one), vaddq_f32(one, t));
-        vst1q_f32(gate + i, vmulq_f32(vmulq_f32(g, sigmoid), vld1q_f32(up + i)));
+// Four vectors side by side: one alone is a chain of 60 cycles, and the issue queues hold little more than
+// one. V slots per vector: 18 for the power, 9 for the division and its sum, 2 products, 2 to store: 15.5
+// cycles.
+ALWAYS_INLINE void swiglu_16(float *gate, const float *up) {
+    float32x4_t g[4], t[4];
+    UNROLL
+    for (unsigned i = 0; i < 4; i++) {
+        g[i] = vld1q_f32(gate + 4 * i);
+        t[i] = vmulq_f32(g[i], vdupq_n_f32(LOG2_E));
     }
+    exp2_clamped_f32x4x4(t);
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        t[i] = vdivq_f32(g[i], vaddq_f32(vdupq_n_f32(1.0f), t[i]));
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        vst1q_f32(gate + 4 * i, vmulq_f32(t[i], vld1q_f32(up + 4 * i)));
 }
 
-void add(const float *a, const float *b, size_t count, float *out) {
-    for (size_t i = 0; i < count; i += 4)
-        vst1q_f32(out + i, vaddq_f32(vld1q_f32(a + i), vld1q_f32(b + i)));
+void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
+                 unsigned columns) {
+    for (unsigned row = 0; row < rows; row++, gate += gate_stride, up += up_stride)
+        for (unsigned i = 0; i < columns; i += 16)
+            swiglu_16(gate + i, up + i);
+}
+
+void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows, unsigned columns,
+              float *out) {
+    for (unsigned row = 0; row < rows; row++, a += stride, b += b_stride, out += stride)
+        for (unsigned i = 0; i < columns; i += 4)
+            vst1q_f32(out + i, vaddq_f32(vld1q_f32(a + i), vld1q_f32(b + i)));
 }

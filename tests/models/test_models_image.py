@@ -20,7 +20,7 @@ from maxconsole.models.layout import lay_out
 from maxconsole.models.model import Model
 from maxconsole.models.reader import open_gguf
 from maxconsole.models.unpack import unpack_tensor
-from maxconsole.schema.image import IMAGE_MAGIC, ImageHeader, TensorFormat, TensorRole
+from maxconsole.schema.image import IMAGE_MAGIC, IMAGE_VERSION, ImageHeader, TensorFormat, TensorRole
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def tiny(tmp_path: Path) -> Path:
 def test_the_header_says_what_the_model_is(tiny: Path) -> None:
     image = weight_image(open_gguf(tiny))
     header = image.header
-    assert (header.magic, header.version) == (IMAGE_MAGIC, 1)
+    assert (header.magic, header.version) == (IMAGE_MAGIC, IMAGE_VERSION)
     assert (header.layers, header.hidden, header.ffn) == (2, 64, 96)
     assert (header.heads, header.kv_heads, header.head_dim, header.rope_pairs) == (4, 2, 16, 8)
     assert (header.vocabulary, header.context_train) == (len(gguf_files.TOKENS), 512)

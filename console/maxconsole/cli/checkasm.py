@@ -25,12 +25,15 @@ def checkasm(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**64 - 1, help="Other random inputs.", show_default=False)
     ] = None,
+    only: Annotated[
+        str, typer.Option(metavar="NAME", help="Only checks whose names begin so.", show_default=False)
+    ] = "",
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
     """Compare every kernel with its reference on the board, and time both. Exit code 4 when one of them fails."""
     with reporter(silent=as_json) as progress:
-        result = run_checkasm(board, seed=seed, timing=timing.value, progress=progress)
+        result = run_checkasm(board, seed=seed, only=only, timing=timing.value, progress=progress)
     if as_json:
         print_json({**asdict(result), "badge": str(result.badge), "failed": len(result.failed)})
     else:

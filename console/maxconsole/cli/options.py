@@ -49,6 +49,16 @@ Context: TypeAlias = Annotated[
     int, typer.Option("--context", "-c", metavar="TOKENS", help="How far back a token can look.")
 ]
 Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch.")]
+Int8: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--int8",
+        metavar="TOKENS",
+        min=0,
+        help="Prompts from this length on are computed with weights requantized to int8: quicker, and less exact."
+        " 0: none is.",
+    ),
+]
 Cores: TypeAlias = Annotated[
     int | None,
     typer.Option(min=1, help="How many cores work; as many as the board does best with.", show_default=False),

@@ -24,6 +24,8 @@ from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import LogLine
 
 _SEED_SYMBOL: Final = "checkasm_seed"
+_ONLY_SYMBOL: Final = "checkasm_only"
+_ONLY_BYTES: Final = 63
 _ATTACH_TIMEOUT = 30.0
 #: Seconds that one check may take; a virtual board on a busy host is slow.
 _SILENCE = 120.0
@@ -61,21 +63,30 @@ class CheckasmResult:
 
 
 def run_checkasm(
-    board_name: str, *, seed: int | None = None, timing: Timing = "timed", progress: Progress = silent
+    board_name: str,
+    *,
+    seed: int | None = None,
+    only: str = "",
+    timing: Timing = "timed",
+    progress: Progress = silent,
 ) -> CheckasmResult:
     """Builds the test image, runs it to its end and returns what it said.
 
-    `seed` changes all random inputs. Raises UserError and its kinds, BoardError when the image crashes or hangs.
+    `seed` changes all random inputs; `only` is what the names of the checks to run begin with.
+
+    Raises UserError and its kinds, BoardError when the image crashes or hangs.
     """
     board = load_board(board_name)
     check_method(board)
     built = build(
         board, plan_unbound(board), "checkasm", progress=lambda done, total, name: progress("build", done, total, name)
     )
+    elf = read_elf(built.elf)
     extra = []
     if seed is not None:
-        address = read_elf(built.elf).address_of(_SEED_SYMBOL)
-        extra.append((address, memoryview(seed.to_bytes(8, "little"))))
+        extra.append((elf.address_of(_SEED_SYMBOL), memoryview(seed.to_bytes(8, "little"))))
+    if only:
+        extra.append((elf.address_of(_ONLY_SYMBOL), memoryview(only.encode()[:_ONLY_BYTES])))
     symbols = diagnosis.Symbols(built.elf)
     telemetry = Telemetry()
     with closing(flash(Load(board, built.elf, extra, timing), progress)) as machine:

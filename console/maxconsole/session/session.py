@@ -82,6 +82,8 @@ class Session:
             self._link.request(wire.Query(item=wire.QueryItem.STATUS))  # drops are counted from here on
             if prepared.setup.cores is not None:
                 self.use_cores(prepared.setup.cores)
+            if prepared.setup.int8_tokens != wire.INT8_TOKENS:
+                self.use_int8(prepared.setup.int8_tokens)
         except BaseException:
             self._link.close()
             raise
@@ -236,6 +238,10 @@ class Session:
             raise UserError(f"cannot use {count} cores", hint=f"{self.hello.cores} run on this board")
         for setting in (wire.Setting.PREFILL_CORES, wire.Setting.DECODE_CORES):
             self._link.request(wire.Set(setting=setting, value=count))
+
+    def use_int8(self, tokens: int) -> None:
+        """Prompts of that many tokens and more take the int8 route from now on; 0: none does."""
+        self._link.request(wire.Set(setting=wire.Setting.INT8_TOKENS, value=tokens))
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""
