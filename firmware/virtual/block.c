@@ -365,6 +365,7 @@ static struct block *build(const struct options *options) {
         add_mix(&block->mix, &now.segment[s].mix);
     }
     block->ticks = (uint32_t)a64_port_bound(&cost);
+    block->mops = cost.mops;
     block->idles = now.insn[now.insns - 1].idles;
     block->special = block->idles || block->undecoded || options->verify;
     block->rare = block->special || options->timed;

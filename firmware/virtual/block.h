@@ -93,6 +93,7 @@ struct block {
     uint32_t insns;
     uint32_t ticks; // port bound of the whole block
     uint32_t loads, stores, undecoded;
+    uint32_t mops;   // macro-operations
     bool idles;      // ends with WFI
     bool special;    // idles, holds undecoded instructions, or is verified
     bool rare;       // special, or timed: not for the short path of mode `fast`

@@ -40,18 +40,19 @@ struct hot_spot *hot_spots_at(uint64_t vaddr, unsigned insns);
 /// The same place of another core.
 struct hot_spot *hot_spots_of(const struct core *core, struct hot_spot *spot);
 
-/// What hot_spots_add() wants to know of the time before the instruction.
-static inline struct hot_spot hot_spots_before(const struct core *core) {
-    return (struct hot_spot){.time = core->pipeline->retired,
+/// What hot_spots_add() wants to know of the time before the instruction. `retired`: when what comes next can
+/// retire.
+static inline struct hot_spot hot_spots_before(const struct core *core, uint64_t retired) {
+    return (struct hot_spot){.time = retired,
                              .l1d_refills = core->counts.l1d_refill,
                              .l2_refills = core->counts.l2_refill};
 }
 
 /// An instruction has been followed.
-static inline void hot_spots_add(struct hot_spot *spot, const struct core *core,
+static inline void hot_spots_add(struct hot_spot *spot, const struct core *core, uint64_t retired,
                                  const struct hot_spot *before) {
     spot->executions++;
-    spot->time += core->pipeline->retired - before->time;
+    spot->time += retired - before->time;
     spot->l1d_refills += core->counts.l1d_refill - before->l1d_refills;
     spot->l2_refills += core->counts.l2_refill - before->l2_refills;
 }

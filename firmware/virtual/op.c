@@ -65,7 +65,7 @@ static enum op_kind kind_of(const struct a64_insn *insn, const struct use *use, 
     const struct a64_operands *operands = &insn->operands;
     const bool one =
         uses == 1 && operands->source[3] == A64_NO_REGISTER && operands->target[2] == A64_NO_REGISTER;
-    if (!one || use->times > 1)
+    if (!one || use->times > 1 || insn->cost.mops != 1)
         return OP_GENERAL;
     return use->unit == UNIT_I ? OP_INTEGER : use->unit == UNIT_V ? OP_VECTOR : OP_ONE;
 }

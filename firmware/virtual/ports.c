@@ -1,76 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
 #include "ports.h"
 
-/// The micro-ops that start in the cycle `time` and the rest of its calendar's word, from bit 0 on.
-static inline uint64_t starts(struct pipeline *p, uint64_t time) {
-    return (*busy_at(p, time) & ~p->held[time / 64 % CALENDAR_WORDS]) >> (time & 63);
+uint64_t one_each[256];
+
+void note_stray(struct pipeline *p, uint64_t cycle) {
+    const uint64_t again = cycle + CALENDAR_WORDS * 64;
+    if (p->strays == STRAYS)
+        p->blind = again + ROW;
+    else
+        p->stray[(p->first_stray + p->strays++) % STRAYS] = again;
 }
 
-void leave_queues(struct pipeline *p, uint64_t now) {
-    uint64_t time = p->counted + CYCLE;
-    while (time <= now && p->waiting != NONE_WAITING) {
-        const uint64_t started = starts(p, time);
-        if (started & 255)
-            p->waiting -= one_each(started & 255);
-        time = started ? time + CYCLE : (time | 63) + 1;
-    }
-    p->counted = now;
-}
-
-/// When an entry of the full queue is free.
-static uint64_t room_at(struct pipeline *p, unsigned port) {
-    uint64_t time = p->counted + CYCLE, started;
-    while (!(started = starts(p, time) & PIPE_BITS(port)))
+/// When an entry of a full queue of `pipes` is free first.
+static struct place find_room(const struct pipeline *p, uint64_t pipes) {
+    uint64_t time = issue_cycle(&p->front), starts;
+    while (!(starts = starts_from(p, time) & pipes))
         time = (time | 63) + 1;
-    return time + ((unsigned)__builtin_ctzll(started) & ~7u);
+    const unsigned bit = (unsigned)__builtin_ctzll(starts);
+    return (struct place){time + (bit & ~7u), starts >> (bit & ~7u) & 255, bit & 7};
 }
 
 /// Dispatch waits until `cycle`. Returns when the micro-op under way can start then.
-static uint64_t wait_for_room(struct pipeline *p, uint64_t cycle, uint64_t ready, uint64_t *stalled) {
-    stall_until(p, cycle, stalled);
+static uint64_t wait_for_room(struct pipeline *p, uint64_t cycle, uint64_t ready) {
+    stall_until(p, &p->front, cycle);
     return ready > cycle ? ready : cycle + CYCLE;
 }
 
-uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled) {
-    return wait_for_room(p, room_at(p, port), ready, stalled);
+uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready) {
+    return wait_for_room(p, find_room(p, PIPE_BITS(port)).cycle, ready);
 }
 
-uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready,
-                              uint64_t *stalled) {
+uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready) {
     const unsigned other = port ^ 1;
     unsigned chosen = other;
-    if (is_full(p, other)) { // to the one that has room first
-        const uint64_t room = room_at(p, port), other_room = room_at(p, other);
-        chosen = room <= other_room ? port : other;
-        ready = wait_for_room(p, room <= other_room ? room : other_room, ready, stalled);
+    if (is_full(&p->front, other)) { // to the one that has room first
+        const struct place room = find_room(p, PIPE_BITS(port) | PIPE_BITS(other));
+        chosen = room.free >> port & 1 ? port : other;
+        ready = wait_for_room(p, room.cycle, ready);
     }
     const uint64_t at = free_from(p, chosen, ready);
-    enter(p, chosen, at);
+    enter(p, &p->front, chosen, at);
     p->last[chosen] = at;
     return at;
 }
 
-uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready, uint64_t *stalled) {
-    uint64_t at = UINT64_MAX, room = UINT64_MAX;
+uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready) {
+    uint64_t at = UINT64_MAX, full = 0;
     unsigned chosen = PORT_S0;
     for (unsigned port = PORT_S0; port <= PORT_M; port++) {
-        if (is_full(p, port))
+        if (is_full(&p->front, port)) {
+            full |= PIPE_BITS(port);
             continue;
+        }
         const uint64_t cycle = free_from(p, port, ready);
         if (cycle < at) {
             at = cycle;
             chosen = port;
         }
     }
-    for (unsigned port = PORT_S0; port <= PORT_M && at == UINT64_MAX; port++) {
-        const uint64_t cycle = room_at(p, port);
-        if (cycle < room) {
-            room = cycle;
-            chosen = port;
-        }
+    if (at == UINT64_MAX) {
+        const struct place room = find_room(p, full);
+        chosen = room.pipe;
+        at = free_from(p, chosen, wait_for_room(p, room.cycle, ready));
     }
-    if (at == UINT64_MAX)
-        at = free_from(p, chosen, wait_for_room(p, room, ready, stalled));
-    enter(p, chosen, at);
+    enter(p, &p->front, chosen, at);
     return at;
 }

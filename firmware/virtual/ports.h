@@ -9,106 +9,128 @@
 static const uint8_t port_of[UNITS] = {
     [UNIT_B] = PORT_B, [UNIT_M] = PORT_M, [UNIT_V0] = PORT_V0, [UNIT_V1] = PORT_V1};
 
-/// A pipe's bit in each byte: in all eight cycles of a calendar's word, or all queues of `waiting`.
-#define EACH_BYTE    UINT64_C(0x0101010101010101)
-#define PIPE_BITS(port) (EACH_BYTE << (port))
+/// A pipe's bit in each byte: in all eight cycles of a calendar's word.
+#define PIPE_BITS(port) (UINT64_C(0x0101010101010101) << (port))
 
 /// `waiting` while all queues are empty.
 #define NONE_WAITING UINT64_C(0x7474707070707070)
 _Static_assert((NONE_WAITING & 255) + QUEUE == 128 && (NONE_WAITING >> PORT_L1 * 8) + LOAD_QUEUE == 128,
                "bit 7 of a full queue's byte is set");
 
-static inline uint64_t *busy_at(struct pipeline *p, uint64_t time) {
-    return &p->busy[time / 64 % CALENDAR_WORDS];
+static inline uint64_t latest(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
 }
 
-/// The bits of the pipes that are free in the cycle `time` and the rest of its calendar's word, from bit 0 on.
-static inline uint64_t free_bits(struct pipeline *p, uint64_t pipes, uint64_t time) {
-    return ~*busy_at(p, time) >> (time & 63) & pipes;
+/// The cycle that `time` belongs to.
+static inline uint64_t cycle_of(uint64_t time) {
+    return time & ~(uint64_t)(CYCLE - 1);
 }
 
-/// The first cycle from `cycle` on at which one of `pipes` is free. Leaves the bits from there on in `free`,
-/// the first pipe's at `bit`.
+/// The first cycle behind dispatch.
+static inline uint64_t issue_cycle(const struct front *front) {
+    return (front->slot | (CYCLE - 1)) + 1;
+}
+
+/// The calendar's word for `time`, and, less its low bits, for seven cycles around it.
+static inline size_t word_of(uint64_t time) {
+    return time / 64 % CALENDAR_WORDS;
+}
+
+/// The micro-ops that start in the cycle `time` and the rest of its calendar's word, from bit 0 on.
+static inline uint64_t starts_from(const struct pipeline *p, uint64_t time) {
+    return (p->busy[word_of(time)] & ~p->held[word_of(time)]) >> (time & 63);
+}
+
+/// Where a micro-op can go: the first cycle with a free pipe, the pipes that are free from there on, from bit 0
+/// on, and the first one's bit.
 struct place {
     uint64_t cycle, free;
-    unsigned bit;
+    unsigned pipe;
 };
 
-static inline struct place find_free(struct pipeline *p, uint64_t pipes, uint64_t cycle) {
-    uint64_t free = free_bits(p, pipes, cycle);
+/// The first place among `pipes` from `cycle` on.
+static inline struct place find_free(const struct pipeline *p, uint64_t pipes, uint64_t cycle) {
+    uint64_t free = ~p->busy[word_of(cycle)] >> (cycle & 63) & pipes;
     while (__builtin_expect(!free, 0)) {
         cycle = (cycle | 63) + 1;
-        free = free_bits(p, pipes, cycle);
+        free = ~p->busy[word_of(cycle)] & pipes;
     }
     const unsigned bit = (unsigned)__builtin_ctzll(free);
-    return (struct place){cycle + (bit & ~7u), free, bit};
+    return (struct place){cycle + (bit & ~7u), free >> bit, bit & 7};
 }
 
-static inline uint64_t free_from(struct pipeline *p, unsigned port, uint64_t cycle) {
+static inline uint64_t free_from(const struct pipeline *p, unsigned port, uint64_t cycle) {
     return find_free(p, PIPE_BITS(port), cycle).cycle;
 }
 
-static inline bool is_full(const struct pipeline *p, unsigned port) {
-    return p->waiting >> (port * 8 + 7) & 1;
+static inline bool is_full(const struct front *front, unsigned port) {
+    return front->waiting >> (port * 8 + 7) & 1;
+}
+
+/// The pipe is taken in a row of the calendar that has been emptied.
+void note_stray(struct pipeline *p, uint64_t cycle);
+
+static inline uint64_t bit_of(unsigned port, uint64_t cycle) {
+    return UINT64_C(1) << ((cycle + port) & 63);
 }
 
 /// The pipe is taken, without an entry of its queue.
 static inline void hold(struct pipeline *p, unsigned port, uint64_t cycle) {
-    const uint64_t bit = UINT64_C(1) << ((cycle + port) & 63);
-    *busy_at(p, cycle) |= bit;
-    p->held[cycle / 64 % CALENDAR_WORDS] |= bit;
+    p->busy[word_of(cycle)] |= bit_of(port, cycle);
+    p->held[word_of(cycle)] |= bit_of(port, cycle);
+    p->furthest = latest(p->furthest, cycle);
+    if (cycle / ROW < p->row)
+        note_stray(p, cycle);
 }
 
 /// A micro-op that starts at `cycle` gets the pipe, and an entry of its queue until then.
-static inline void enter(struct pipeline *p, unsigned port, uint64_t cycle) {
-    if (__builtin_expect(cycle <= p->counted, 0)) { // dispatch has waited for an earlier part of the instruction
+static inline void enter(struct pipeline *p, struct front *front, unsigned port, uint64_t cycle) {
+    if (__builtin_expect(cycle <= front->slot, 0)) { // dispatch has waited for an earlier part of the instruction
         hold(p, port, cycle);
         return;
     }
-    *busy_at(p, cycle) |= UINT64_C(1) << ((cycle + port) & 63);
-    p->waiting += UINT64_C(1) << port * 8;
+    p->busy[word_of(cycle)] |= bit_of(port, cycle);
+    front->waiting += UINT64_C(1) << port * 8;
 }
 
-/// One in each byte whose number is a bit of `pipes`.
-static inline uint64_t one_each(uint64_t pipes) {
-    const uint64_t bits = pipes * EACH_BYTE & UINT64_C(0x8040201008040201);
-    return (bits + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & EACH_BYTE;
+/// By a byte of the calendar: one in each of the bytes whose pipes are taken.
+extern uint64_t one_each[256];
+
+/// Dispatch goes on in the next cycle: the micro-ops that start then leave their queues.
+static inline void next_cycle(const struct pipeline *p, struct front *front) {
+    front->waiting -= one_each[starts_from(p, cycle_of(front->slot)) & 255];
 }
 
-/// Micro-ops that start up to the cycle `now` leave their queues.
-void leave_queues(struct pipeline *p, uint64_t now);
-
-/// The same where `now` is that of dispatch.
-static inline void keep_count(struct pipeline *p) {
-    const uint64_t now = p->slot & ~UINT64_C(7);
-    if (now != p->counted)
-        leave_queues(p, now);
-}
+// What takes long is done in the pipeline's own `front`.
 
 /// Dispatch goes on at `cycle`, which is later. Adds the cycles in which nothing is dispatched to `stalled`,
 /// in ticks.
 void stall(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
 
-static inline void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
-    if (__builtin_expect(cycle > p->slot, 0))
-        stall(p, cycle, stalled);
+static inline void stall_until(struct pipeline *p, struct front *front, uint64_t cycle) {
+    if (__builtin_expect(cycle <= front->slot, 1))
+        return;
+    p->front = *front;
+    stall(p, cycle, &p->stalled);
+    *front = p->front;
 }
 
 // The slow paths of the three below, where a queue is full: the micro-op goes to another pipe, or dispatch
 // waits until it can.
-uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled);
-uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready,
-                              uint64_t *stalled);
-uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready, uint64_t *stalled);
+uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready);
+uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready);
+uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready);
 
-/// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later. Counts cycles
-/// lost to full queues in `stalled`.
-static inline uint64_t start_at(struct pipeline *p, unsigned port, uint64_t ready, unsigned cycles,
-                                uint64_t *stalled) {
-    if (__builtin_expect(is_full(p, port), 0))
-        ready = start_at_crowded(p, port, ready, stalled);
+/// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later.
+static inline uint64_t start_at(struct pipeline *p, struct front *front, unsigned port, uint64_t ready,
+                                unsigned cycles) {
+    if (__builtin_expect(is_full(front, port), 0)) {
+        p->front = *front;
+        ready = start_at_crowded(p, port, ready);
+        *front = p->front;
+    }
     const uint64_t at = free_from(p, port, ready);
-    enter(p, port, at);
+    enter(p, front, port, at);
     p->last[port] = at;
     // Where an older micro-op starts while this one keeps the pipe, it had to wait in truth; here, the time is
     // taken behind it.
@@ -119,37 +141,44 @@ static inline uint64_t start_at(struct pipeline *p, unsigned port, uint64_t read
 }
 
 /// The same for the pipe `port` or the next one. Where both are free, the one with less to do.
-static inline uint64_t start_either(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled) {
+static inline uint64_t start_either(struct pipeline *p, struct front *front, unsigned port, uint64_t ready) {
     const struct place place = find_free(p, PIPE_BITS(port) | PIPE_BITS(port + 1), ready);
-    const unsigned busier = p->last[port] > p->last[port + 1];
-    const unsigned chosen = (place.bit & 7) + (place.free >> place.bit >> 1 & busier);
-    if (__builtin_expect(is_full(p, chosen), 0))
-        return start_either_crowded(p, chosen, ready, stalled);
-    enter(p, chosen, place.cycle);
+    const bool busier = p->last[port] > p->last[port + 1];
+    const unsigned chosen = place.pipe + (place.free >> 1 & busier);
+    if (__builtin_expect(is_full(front, chosen), 0)) {
+        p->front = *front;
+        const uint64_t at = start_either_crowded(p, chosen, ready);
+        *front = p->front;
+        return at;
+    }
+    enter(p, front, chosen, place.cycle);
     p->last[chosen] = place.cycle;
     return place.cycle;
 }
 
 /// The same for S0, S1 or M: M last, since some need it.
-static inline uint64_t start_integer(struct pipeline *p, uint64_t ready, uint64_t *stalled) {
+static inline uint64_t start_integer(struct pipeline *p, struct front *front, uint64_t ready) {
     const struct place place =
         find_free(p, PIPE_BITS(PORT_S0) | PIPE_BITS(PORT_S1) | PIPE_BITS(PORT_M), ready);
-    const unsigned chosen = place.bit & 7;
-    if (__builtin_expect(is_full(p, chosen), 0))
-        return start_integer_crowded(p, ready, stalled);
-    enter(p, chosen, place.cycle);
+    if (__builtin_expect(is_full(front, place.pipe), 0)) {
+        p->front = *front;
+        const uint64_t at = start_integer_crowded(p, ready);
+        *front = p->front;
+        return at;
+    }
+    enter(p, front, place.pipe, place.cycle);
     return place.cycle;
 }
 
-static inline uint64_t start(struct pipeline *p, unsigned unit, uint64_t ready, unsigned cycles,
-                             uint64_t *stalled) {
+static inline uint64_t start(struct pipeline *p, struct front *front, unsigned unit, uint64_t ready,
+                             unsigned cycles) {
     switch (unit) {
     case UNIT_I:
-        return start_integer(p, ready, stalled);
+        return start_integer(p, front, ready);
     case UNIT_V:
-        return start_either(p, PORT_V0, ready, stalled);
+        return start_either(p, front, PORT_V0, ready);
     case UNIT_L:
-        return start_either(p, PORT_L0, ready, stalled);
+        return start_either(p, front, PORT_L0, ready);
     }
-    return start_at(p, port_of[unit], ready, cycles, stalled);
+    return start_at(p, front, port_of[unit], ready, cycles);
 }
