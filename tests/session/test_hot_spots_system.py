@@ -12,6 +12,7 @@ from gguf_files import write_model
 from typer.testing import CliRunner
 
 from maxconsole.cli.app import app
+from maxconsole.inspection.kernels import kernel_of
 from maxconsole.inspection.measurement import Measurement
 from maxconsole.inspection.report import Inspector
 from maxconsole.session.hot_spots import Measured, measure_hot_spots
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.system
 
 PROMPT = "hello there"
 TOKENS = 3
-#: Cycles between a kernel's two latches that are not the kernel's: the latches, the calls around it, draining memory.
-LATCH_CYCLES = 100
+#: Cycles between two latches that are not the kernel's: the latches, the loop around it, draining memory.
+LATCH_CYCLES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,10 @@ def test_counting_changes_no_figure_of_the_request(run: Run) -> None:
 
 def test_the_sum_over_a_kernels_instructions_is_its_span(run: Run) -> None:
     inspector = Inspector(run.measured.prepared.firmware.elf)
-    (function,) = (one for one in inspector.functions() if one.name == "swiglu")
-    spent = run.measured.measurement.spots.within(function.address, function.size_bytes).cycles
-    rows = [row for row in run.measured.answer.rows if row.kernel == "swiglu"]
+    spots = run.measured.measurement.spots
+    functions = [one for one in inspector.functions() if kernel_of(one.name) == "rms_norm"]
+    spent = sum(spots.within(one.address, one.size_bytes).cycles for one in functions)
+    rows = [row for row in run.measured.answer.rows if row.kernel == "rms_norm"]
     span, spans = sum(row.cycles for row in rows), sum(row.count for row in rows)
     assert 0 <= span - spent <= LATCH_CYCLES * spans
 
@@ -73,10 +75,11 @@ def test_inspect_measures_exports_and_keeps(run: Run, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [*arguments, "--speedscope", str(scope), "--folded", str(folded)])
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
-    (function,) = document["functions"]
-    total = sum(line["measured"]["cycles"] for line in function["code"])
-    assert function["measured"]["cycles"] == pytest.approx(total)
+    for function in document["functions"]:
+        assert function["measured"]["cycles"] == pytest.approx(
+            sum(line["measured"]["cycles"] for line in function["code"])
+        )
     kept = Measurement.load(document["build_id"])
     assert kept is not None
     assert json.loads(scope.read_text())["profiles"][0]["endValue"] == pytest.approx(kept.cycles)
-    assert "swiglu;swiglu;elementwise.c:" in folded.read_text()
+    assert "swiglu;swiglu" in folded.read_text()

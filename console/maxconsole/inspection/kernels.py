@@ -21,15 +21,15 @@ KERNELS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "embed": ("embed_*",),
         "rms_norm": ("rms_norm*",),
-        "quantise": ("quanti*",),
+        "quantise": ("quanti*", "zero_groups"),
         "dequant": ("dequant*", "requant*"),
-        "gemm": ("gemm_*",),
+        "gemm": ("gemm_*", "partial_tile"),
         "gemv": ("gemv_*",),
         "kv_cache_update": ("kv_cache_*", "rope_*", "rotate_*", "update_slot*"),
-        "attention": ("attention*", "softmax*"),
+        "attention": ("attention*", "softmax*", "visible_slots"),
         "swiglu": ("swiglu*",),
-        "residual": ("add",),
-        "head": ("log_sum_exp*",),
+        "residual": ("add", "add_rows"),
+        "head": ("log_sum_exp", "logits_*"),
     }
 )
 _LINEAR: Final = "linear"
