@@ -84,8 +84,9 @@ struct op op_make(const struct a64_insn *insn) {
         .accumulator = operands->accumulator,
         .base = insn->access.writeback ? insn->access.base : OP_NO_REGISTER,
         .latency = (uint16_t)((uint8_t)(timing->latency - spread(use)) * CYCLE), // the last micro-op's
-        .forwarding =
-            timing->family ? (uint16_t)(timing->family << 8 | (timing->latency - timing->forward) * CYCLE) : 0,
+        .forwarding = timing->family
+                          ? (uint16_t)(timing->family << 8 | (timing->latency - timing->forward) * CYCLE)
+                          : 0,
         .mops = (uint8_t)cost.mops,
         .kind = (uint8_t)kind_of(insn, use, uses),
         .unit = use[0].unit,

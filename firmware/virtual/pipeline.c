@@ -12,9 +12,9 @@ enum {
     NO_CAPS = 0x01010101,  // two micro-ops per cycle for each of B, M, V0, V1 (SOG 4.1): counted up from 1,
     CAP_BITS = 0x04040404, // the third sets one of these bits
     WINDOW_SHIFT = 5,      // instructions are predicted and fetched by 32 bytes (WikiChip)
-    REFILL = 12 * CYCLE, // from a mispredicted branch's execution to dispatch on the right path. The documented
-                 // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
-                 // branch benchmark)
+    REFILL = 12 * CYCLE,   // from a mispredicted branch's execution to dispatch on the right path. The
+                         // documented minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all
+                         // (calibrated by the branch benchmark)
 };
 
 struct pipeline *pipeline_new(void) {
@@ -91,7 +91,8 @@ static inline void wait_before(struct pipeline *p, struct front *front, const st
 }
 
 /// Instructions of registers only that are more than one micro-op, or branches. Returns when `op` is done.
-static inline uint64_t follow_general(struct pipeline *p, struct front *front, const struct op *op, uint64_t ready) {
+static inline uint64_t follow_general(struct pipeline *p, struct front *front, const struct op *op,
+                                      uint64_t ready) {
     ready = latest(with_accumulator(p, op, ready), data_ready(p, op));
     uint64_t at = start_all(p, front, op->unit, op->times, op->busy, ready);
     at = latest(at, start_all(p, front, op->second_unit, op->second_times, op->second_busy, ready));

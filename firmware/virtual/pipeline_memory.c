@@ -59,8 +59,9 @@ static uint64_t stored(struct core *core, struct pipeline *p, const struct touch
         return cycle;
     const uint64_t now = cycle * TICKS;
     watch(core, touch, address);
-    const uint64_t free = touch->kind == ACCESS_ZERO_LINE ? hierarchy_zero_line(core, now, address)
-                                                          : hierarchy_store(core, now, address, &touch->access);
+    const uint64_t free = touch->kind == ACCESS_ZERO_LINE
+                              ? hierarchy_zero_line(core, now, address)
+                              : hierarchy_store(core, now, address, &touch->access);
     const uint64_t leaves = free == now ? cycle : cycle_of_ticks(free + TICKS_PER_CYCLE - 1);
     const uint64_t last = (address + touch->access.bytes - 1) >> 3;
     for (uint64_t granule = address >> 3; granule <= last; granule++)
@@ -78,7 +79,8 @@ static uint64_t prepared(struct core *core, const struct touch *touch, uint64_t 
         const unsigned level = touch->kind == ACCESS_PREFETCH_L1 ? 1 : 2;
         return latest(cycle, cycle_of_ticks(hierarchy_prefetch(core, cycle * TICKS, address, level)));
     }
-    return cycle_of_ticks(hierarchy_clean(core, cycle * TICKS, address, touch->kind == ACCESS_INVALIDATE)) + CYCLE;
+    return cycle_of_ticks(hierarchy_clean(core, cycle * TICKS, address, touch->kind == ACCESS_INVALIDATE)) +
+           CYCLE;
 }
 
 uint64_t pipeline_call(struct core *core, struct pipeline *p, enum call_kind kind, const struct touch *touch,
@@ -95,15 +97,16 @@ uint64_t pipeline_call(struct core *core, struct pipeline *p, enum call_kind kin
 }
 
 /// The same for an instruction that the pipeline executes: keeps the answer, or has it from replaying.
-static inline uint64_t call(struct core *core, struct pipeline *p, enum call_kind kind, const struct touch *touch,
-                            uint64_t at, uint64_t ready) {
+static inline uint64_t call(struct core *core, struct pipeline *p, enum call_kind kind,
+                            const struct touch *touch, uint64_t at, uint64_t ready) {
     if (!p->from)
         return pipeline_call(core, p, kind, touch, at, ready);
     struct call *call = &p->call[p->calls++];
     if (p->calls <= p->answers)
         return at + call->took;
     const uint64_t done = pipeline_call(core, p, kind, touch, at, ready);
-    *call = (struct call){touch, (uint32_t)(at - p->base), (uint32_t)(ready - p->base), (uint32_t)(done - at), kind};
+    *call = (struct call){touch, (uint32_t)(at - p->base), (uint32_t)(ready - p->base), (uint32_t)(done - at),
+                          kind};
     return done;
 }
 

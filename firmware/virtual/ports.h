@@ -41,8 +41,8 @@ static inline uint64_t starts_from(const struct pipeline *p, uint64_t time) {
     return (p->busy[word_of(time)] & ~p->held[word_of(time)]) >> (time & 63);
 }
 
-/// Where a micro-op can go: the first cycle with a free pipe, the pipes that are free from there on, from bit 0
-/// on, and the first one's bit.
+/// Where a micro-op can go: the first cycle with a free pipe, the pipes that are free from there on, from bit
+/// 0 on, and the first one's bit.
 struct place {
     uint64_t cycle, free;
     unsigned pipe;
@@ -85,7 +85,8 @@ static inline void hold(struct pipeline *p, unsigned port, uint64_t cycle) {
 
 /// A micro-op that starts at `cycle` gets the pipe, and an entry of its queue until then.
 static inline void enter(struct pipeline *p, struct front *front, unsigned port, uint64_t cycle) {
-    if (__builtin_expect(cycle <= front->slot, 0)) { // dispatch has waited for an earlier part of the instruction
+    if (__builtin_expect(cycle <= front->slot,
+                         0)) { // dispatch has waited for an earlier part of the instruction
         hold(p, port, cycle);
         return;
     }
@@ -132,8 +133,8 @@ static inline uint64_t start_at(struct pipeline *p, struct front *front, unsigne
     const uint64_t at = free_from(p, port, ready);
     enter(p, front, port, at);
     p->last[port] = at;
-    // Where an older micro-op starts while this one keeps the pipe, it had to wait in truth; here, the time is
-    // taken behind it.
+    // Where an older micro-op starts while this one keeps the pipe, it had to wait in truth; here, the time
+    // is taken behind it.
     uint64_t kept = at;
     for (unsigned n = 1; __builtin_expect(n < cycles, 0); n++)
         hold(p, port, kept = free_from(p, port, kept + CYCLE));

@@ -14,6 +14,7 @@ enum {
     BUCKETS = 1 << 13, // of states
     WORDS = 32,        // of the calendar, of 8 cycles each, that a state holds
     REACH = WORDS * 64,
+    STEPS = 32,             // that are kept of one state: more would be searched too long
     LONGEST_STEP = 1 << 17, // of a block that is kept: no time in it comes near the calendar's end
     // Keeping a state costs as much as executing some twenty instructions. Where that does not pay it is left
     // off for some blocks.
@@ -23,12 +24,12 @@ enum {
     PAUSE = 500,
 };
 
-/// The state of a pipeline, less what can have no effect any more. Times are relative to the dispatch cycle, and
-/// 0 where they have passed.
+/// The state of a pipeline, less what can have no effect any more. Times are relative to the dispatch cycle,
+/// and 0 where they have passed.
 struct relative {
     uint64_t window, waiting;
-    uint64_t busy[WORDS]; // from the next cycle on
-    uint32_t caps;        // of this cycle
+    uint64_t busy[WORDS], held[WORDS]; // from the next cycle on
+    uint32_t caps;                     // of this cycle
     uint16_t slot, retired, fetched, committed, stores_done;
     uint16_t last[PORTS - PORT_V0];
     uint16_t busier; // bit n: of the nth pair of pipes, neither of which has a micro-op to start
@@ -40,6 +41,7 @@ struct state {
     struct state *next; // of the same bucket
     uint64_t hash;
     struct step *steps;
+    unsigned count; // of them
     struct relative relative;
 };
 
@@ -67,24 +69,27 @@ struct automaton *replay_new(void) {
     struct automaton *automaton = calloc(1, sizeof *automaton);
     if (!automaton)
         abort();
-    automaton->arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    automaton->arena =
+        mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (automaton->arena == MAP_FAILED)
         abort();
     return automaton;
 }
 
-/// Room in the arena; NULL where there is none.
 static void *room_for(struct automaton *automaton, size_t bytes) {
-    bytes = (bytes + 15) & ~(size_t)15;
-    if (automaton->used + bytes > ARENA)
-        return NULL;
-    automaton->used += bytes;
-    return automaton->arena + automaton->used - bytes;
+    void *room = automaton->arena + automaton->used;
+    automaton->used += (bytes + 15) & ~(size_t)15;
+    return room;
 }
 
-static void forget_all(struct automaton *automaton) {
+/// Makes room for a state and a step.
+static void make_room(struct pipeline *p) {
+    struct automaton *automaton = p->automaton;
+    if (automaton->used + sizeof(struct state) + sizeof(struct step) + sizeof p->call + 32 <= ARENA)
+        return;
     memset(automaton->bucket, 0, sizeof automaton->bucket);
     automaton->used = 0;
+    p->from = NULL;
 }
 
 /// `time` relative to `base`, or 0. What does not fit sets bits of `beyond`.
@@ -101,11 +106,18 @@ static inline uint64_t eight_cycles(const uint64_t *calendar, uint64_t time) {
     return shift ? low | calendar[word_of(time + 63)] << (64 - shift) : low;
 }
 
+static inline void add_eight(uint64_t *calendar, uint64_t time, uint64_t bits) {
+    const unsigned shift = time & 63;
+    calendar[word_of(time)] |= bits << shift;
+    if (shift)
+        calendar[word_of(time + 63)] |= bits >> (64 - shift);
+}
+
 /// The pipeline's state. False where it cannot be expressed.
 static bool express(const struct pipeline *p, struct relative *to) {
     const struct front *front = &p->front;
     const uint64_t base = cycle_of(front->slot), issue = issue_cycle(front);
-    uint64_t beyond = 0, held = 0;
+    uint64_t beyond = 0;
     if (latest(front->retired, p->furthest) >= base + REACH || base < RUN_AHEAD)
         return false;
     memset(to, 0, sizeof *to);
@@ -134,25 +146,24 @@ static bool express(const struct pipeline *p, struct relative *to) {
         to->store[n] = relative_to(base, p->store[(p->store_next + n) % STORES], &beyond);
     for (unsigned word = 0; word < WORDS; word++) {
         to->busy[word] = eight_cycles(p->busy, issue + word * 64);
-        held |= eight_cycles(p->held, issue + word * 64);
+        to->held[word] = eight_cycles(p->held, issue + word * 64);
     }
-    return !beyond && !held;
+    return !beyond;
 }
 
 /// Makes `from`, with the dispatch cycle `base`, the pipeline's state.
 static void impress(struct pipeline *p, const struct relative *from, uint64_t base) {
     struct front *front = &p->front;
     const uint64_t issue = base + CYCLE;
-    // What the calendar held when replaying began has passed, or is in `from`. Beyond that reach it was empty.
+    // What the calendar held when replaying began has passed, or is in `from`. Beyond that reach it was
+    // empty.
     for (uint64_t row = p->row; row <= p->row + REACH / ROW + 1; row++)
         clear_row(p, row);
     p->row = base / ROW;
     p->limit = (p->row + ROWS) * ROW - LONGEST;
     for (unsigned word = 0; word < WORDS; word++) {
-        const uint64_t time = issue + word * 64;
-        p->busy[word_of(time)] |= from->busy[word] << (time & 63);
-        if (time & 63)
-            p->busy[word_of(time + 63)] |= from->busy[word] >> (64 - (time & 63));
+        add_eight(p->busy, issue + word * 64, from->busy[word]);
+        add_eight(p->held, issue + word * 64, from->held[word]);
     }
     p->window = from->window;
     front->waiting = from->waiting;
@@ -164,7 +175,8 @@ static void impress(struct pipeline *p, const struct relative *from, uint64_t ba
     p->committed = cycle_of(front->retired) + from->committed;
     p->stores_done = base + from->stores_done;
     for (unsigned n = 0; n < PORTS - PORT_V0; n++)
-        p->last[PORT_V0 + n] = from->last[n] ? base + from->last[n] : base - 1 + (~n & from->busier >> n / 2 & 1);
+        p->last[PORT_V0 + n] =
+            from->last[n] ? base + from->last[n] : base - 1 + (~n & from->busier >> n / 2 & 1);
     for (unsigned reg = 0; reg < OP_NO_TARGET; reg++) {
         p->ready[reg] = from->ready[reg] ? issue + from->ready[reg] : 0;
         p->forwarding[reg] = from->forwarding[reg];
@@ -199,9 +211,7 @@ static struct state *find_state(struct pipeline *p) {
         if (state->hash == hash && !memcmp(&state->relative, &relative, sizeof relative))
             return state;
     struct state *state = room_for(automaton, sizeof *state);
-    if (!state)
-        return NULL;
-    *state = (struct state){*head, hash, NULL, relative};
+    *state = (struct state){*head, hash, NULL, 0, relative};
     *head = state;
     return state;
 }
@@ -306,15 +316,13 @@ static bool worthwhile(struct pipeline *p) {
     return p->credit >= 0;
 }
 
-/// Adds the block that the pipeline has executed to the steps in the state before. False where there is no room.
-static bool keep_step(struct pipeline *p, const struct block *block, unsigned branch, struct state *to) {
+/// Adds the block that the pipeline has executed to the steps of the state before.
+static void keep_step(struct pipeline *p, const struct block *block, unsigned branch, struct state *to) {
     const uint64_t cycles = cycle_of(p->front.slot) - p->base;
-    if (!p->from || p->irregular || cycles >= LONGEST_STEP ||
+    if (!p->from || p->from->count == STEPS || p->irregular || cycles >= LONGEST_STEP ||
         (p->late_start && p->base / ROW != (p->base + cycles) / ROW))
-        return true;
+        return;
     struct step *step = room_for(p->automaton, sizeof *step + p->calls * sizeof step->call[0]);
-    if (!step)
-        return false;
     *step = (struct step){.next = p->from->steps,
                           .block = block,
                           .to = to,
@@ -327,23 +335,19 @@ static bool keep_step(struct pipeline *p, const struct block *block, unsigned br
                           .late = p->late_start};
     memcpy(step->call, p->call, p->calls * sizeof step->call[0]);
     p->from->steps = step;
-    return true;
+    p->from->count++;
 }
 
 void replay_learn(struct pipeline *p, const struct block *block, unsigned branch) {
-    if (!worthwhile(p) || p->front.slot < p->blind) {
-        p->from = NULL;
-        return;
-    }
-    struct state *state = find_state(p);
-    if (!state || !keep_step(p, block, branch, state)) {
-        if (p->automaton->used > ARENA / 2)
-            forget_all(p->automaton);
-        state = NULL;
+    if (worthwhile(p) && p->front.slot >= p->blind) {
+        make_room(p);
+        struct state *state = find_state(p);
+        if (state)
+            keep_step(p, block, branch, state);
+        p->base = cycle_of(p->front.slot);
+        p->replay_end = find_end(p);
+        p->replayed = false;
+        p->state = p->base < p->replay_end ? state : NULL;
     }
     p->from = NULL;
-    p->base = cycle_of(p->front.slot);
-    p->replay_end = find_end(p);
-    p->state = p->base < p->replay_end ? state : NULL;
-    p->replayed = false;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-// Blocks that the pipeline has executed before in the same state. What a block does to the pipeline depends on
-// the pipeline's state, relative to the dispatch cycle, on how long the block's memory accesses take, and on
-// how its branch goes; on nothing else. Loops come back to the same states, so that each is kept once, with the
-// blocks that were executed in it, what they asked of memory, and the states that they led to. While each
-// block finds itself there, only memory and branches are modeled, and the rest is known: a finite automaton
-// that is built as the program runs. The result is the same, cycle by cycle.
+// Blocks that the pipeline has executed before in the same state. What a block does to the pipeline depends
+// on the pipeline's state, relative to the dispatch cycle, on how long the block's memory accesses take, and
+// on how its branch goes; on nothing else. Loops come back to the same states, so that each is kept once,
+// with the blocks that were executed in it, what they asked of memory, and the states that they led to. While
+// each block finds itself there, only memory and branches are modeled, and the rest is known: a finite
+// automaton that is built as the program runs. The result is the same, cycle by cycle.
 #pragma once
 
 #include <stdbool.h>
