@@ -40,7 +40,10 @@ def take_apart(text: str) -> Piece:
     code = assemble(text)
     instructions = disassemble(code, ADDRESS)
     loops = find_loops(instructions)
-    traits, bounds = consult(code, loops)
-    on_stack = stack_accesses(instructions, traits, find_blocks(instructions))
-    figures = [count_loop(one, bound, instructions, traits, on_stack) for one, bound in zip(loops, bounds, strict=True)]
+    (model,) = consult([(code, loops)])
+    on_stack = stack_accesses(instructions, model.traits, find_blocks(instructions))
+    figures = [
+        count_loop(loop, bound, instructions, model.traits, on_stack)
+        for loop, bound in zip(loops, model.bounds, strict=True)
+    ]
     return Piece(instructions, loops, tuple(figures), on_stack)

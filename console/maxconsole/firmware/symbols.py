@@ -89,6 +89,15 @@ class Symbolizer:
             for symbol, end in zip(found, ends, strict=True)
         )
 
+    def source_of(self, address: int) -> str:
+        """The file that was compiled to the code at `address`, named as in Location; "" where nothing is known."""
+        index = bisect_right(self._unit_starts, address) - 1
+        if index < 0 or address >= self._units[index][1]:
+            return ""
+        with damage_reported(self._path):
+            top = self._dwarf.get_CU_at(self._units[index][2]).get_top_DIE()
+            return str(top.attributes["DW_AT_name"].value.decode("utf-8", "replace"))
+
     def _in_text(self, address: int) -> bool:
         return any(start <= address < end for start, end in self._text)
 

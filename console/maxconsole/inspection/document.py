@@ -19,7 +19,7 @@ def function_document(report: FunctionReport, measurement: Measurement | None = 
         "size_bytes": report.size_bytes,
         "file": report.file,
         "loops": [_loop(report, number, measurement) for number in range(len(report.loops))],
-        "code": [_line(line, measurement) for line in report.lines],
+        "code": [_line(line, report, measurement) for line in report.lines],
     }
     if measurement is not None:
         found["measured"] = asdict(measurement.spots.within(report.address, report.size_bytes))
@@ -40,13 +40,14 @@ def _loop(report: FunctionReport, number: int, measurement: Measurement | None) 
     return found
 
 
-def _line(line: Line, measurement: Measurement | None) -> dict[str, Any]:
+def _line(line: Line, report: FunctionReport, measurement: Measurement | None) -> dict[str, Any]:
+    location = report.locate(line.instruction.address)
     found: dict[str, Any] = {
         "address": line.instruction.address,
         "text": str(line.instruction),
         "class": line.traits.kind,
-        "file": line.file,
-        "line": line.line,
+        "file": location.file,
+        "line": location.line,
         "loop": line.loop,
         "on_stack": line.on_stack,
     }

@@ -44,7 +44,7 @@ def kernel_of(function: str) -> str:
 
 def kernel_functions(symbolizer: Symbolizer) -> tuple[Function, ...]:
     """The functions of firmware/kernels in an image, without the references."""
-    return tuple(one for one in symbolizer.functions() if _in_kernels(symbolizer.symbolize(one.address).file))
+    return tuple(one for one in symbolizer.functions() if _in_kernels(symbolizer.source_of(one.address)))
 
 
 def find_functions(symbolizer: Symbolizer, name: str) -> tuple[Function, ...]:

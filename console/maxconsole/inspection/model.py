@@ -7,10 +7,11 @@ import json
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from maxconsole.errors import UserError
+from maxconsole.inspection.code import INSTRUCTION_BYTES
 from maxconsole.inspection.loops import Loop
 from maxconsole.virtual.compiler import build_decoder
 
@@ -60,25 +61,43 @@ class Bound:
         return max(self.resources, key=lambda one: one.cycles)
 
 
-def consult(code: bytes, loops: Sequence[Loop]) -> tuple[tuple[Traits, ...], tuple[Bound, ...]]:
-    """Traits of each instruction of `code`, and the bound of each loop.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Traits of each instruction of a function, and the bound of each of its loops."""
+
+    traits: tuple[Traits, ...]
+    bounds: tuple[Bound, ...]
+
+
+def consult(functions: Sequence[tuple[bytes, Sequence[Loop]]]) -> tuple[Answer, ...]:
+    """Asks about the code of some functions and their loops, all at once.
 
     Raises ToolMissing without a C compiler for this host, UserError where the decoder does not compile or run.
     """
-    command = [str(build_decoder()), *(_ranges(loop.members) for loop in loops)]
+    starts = [0, *accumulate(len(code) // INSTRUCTION_BYTES for code, _ in functions)]
+    ranges = [
+        _ranges(loop.members, start) for start, (_, loops) in zip(starts, functions, strict=False) for loop in loops
+    ]
+    command = [str(build_decoder()), *ranges]
+    code = b"".join(code for code, _ in functions)
     try:
         run = subprocess.run(command, input=code, capture_output=True, timeout=_SECONDS, check=True)
         answer = json.loads(run.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise UserError(f"the instruction decoder failed: {error}") from error
-    cycle = answer["ticks_per_cycle"]
-    return tuple(map(_traits, answer["instructions"])), tuple(_bound(one, cycle) for one in answer["loops"])
+    traits = tuple(map(_traits, answer["instructions"]))
+    bounds = iter([_bound(one, answer["ticks_per_cycle"]) for one in answer["loops"]])
+    return tuple(
+        Answer(traits[start:end], tuple(next(bounds) for _ in loops))
+        for (start, end), (_, loops) in zip(pairwise(starts), functions, strict=True)
+    )
 
 
-def _ranges(members: Sequence[int]) -> str:
-    """`0-5,9-12` for ascending indices."""
+def _ranges(members: Sequence[int], start: int) -> str:
+    """`0-5,9-12` for ascending indices, which are counted from `start` on."""
     breaks = [index for index, (one, after) in enumerate(pairwise(members), 1) if after != one + 1]
-    return ",".join(f"{members[first]}-{members[end - 1]}" for first, end in pairwise([0, *breaks, len(members)]))
+    edges = pairwise([0, *breaks, len(members)])
+    return ",".join(f"{start + members[first]}-{start + members[end - 1]}" for first, end in edges)
 
 
 def _traits(answer: dict[str, Any]) -> Traits:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,25 +13,26 @@ from maxconsole.inspection.code import Instruction, disassemble
 from maxconsole.inspection.figures import LoopFigures, count_loop
 from maxconsole.inspection.kernels import find_functions, kernel_functions, kernel_of
 from maxconsole.inspection.loops import Loop, find_blocks, find_loops
-from maxconsole.inspection.model import Traits, consult
+from maxconsole.inspection.model import Answer, Traits, consult
 from maxconsole.inspection.stack import stack_accesses
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An instruction and where it comes from. `loop` is the index of the innermost loop that holds it."""
+    """An instruction. `loop` is the index of the innermost loop that holds it."""
 
     instruction: Instruction
     traits: Traits
-    file: str
-    line: int
     loop: int | None
     on_stack: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionReport:
-    """A function's code, its loops in the order of their headers, and what a pass through each costs."""
+    """A function's code, its loops in the order of their headers, and what a pass through each costs.
+
+    `file` is what was compiled; `locate` says from which line an instruction is, which takes longer to find out.
+    """
 
     name: str
     kernel: str
@@ -40,6 +42,7 @@ class FunctionReport:
     lines: tuple[Line, ...] = field(repr=False)
     loops: tuple[Loop, ...] = field(repr=False)
     figures: tuple[LoopFigures, ...]
+    locate: Callable[[int], Location] = field(repr=False)
 
     @property
     def hot(self) -> tuple[LoopFigures, ...]:
@@ -73,40 +76,45 @@ class Inspector:
 
     def kernels(self) -> tuple[FunctionReport, ...]:
         """All functions of firmware/kernels in the image, by kernel and name."""
-        found = [self.inspect(one) for one in kernel_functions(self._symbolizer)]
+        found = self.inspect(kernel_functions(self._symbolizer))
         return tuple(sorted(found, key=lambda one: (one.kernel == "-", one.kernel, one.name)))
 
     def find(self, name: str) -> tuple[FunctionReport, ...]:
         """Those of a kernel, or the one of that name. Raises UserError with similar names where there is none."""
-        return tuple(map(self.inspect, find_functions(self._symbolizer, name)))
+        return self.inspect(find_functions(self._symbolizer, name))
 
-    def inspect(self, function: Function) -> FunctionReport:
-        """Disassembles `function`, finds its loops and consults the timing model.
+    def inspect(self, functions: Sequence[Function]) -> tuple[FunctionReport, ...]:
+        """Disassembles `functions`, finds their loops and consults the timing model.
 
         Raises ToolMissing where there is no compiler for the model's decoder.
         """
-        code = _code(self.elf, function)
-        instructions = disassemble(code, function.address)
-        loops = find_loops(instructions)
-        traits, bounds = consult(code, loops)
-        on_stack = stack_accesses(instructions, traits, find_blocks(instructions))
+        codes = [_code(self.elf, one) for one in functions]
+        listings = [disassemble(code, one.address) for code, one in zip(codes, functions, strict=True)]
+        loops = [find_loops(instructions) for instructions in listings]
+        answers = consult(list(zip(codes, loops, strict=True)))
+        return tuple(map(self._report, functions, listings, loops, answers))
+
+    def _report(
+        self, function: Function, instructions: tuple[Instruction, ...], loops: tuple[Loop, ...], model: Answer
+    ) -> FunctionReport:
+        on_stack = stack_accesses(instructions, model.traits, find_blocks(instructions))
         inner = {index: number for number, loop in enumerate(loops) for index in loop.members}
-        places = [self._symbolizer.symbolize(one.address) for one in instructions]
         return FunctionReport(
             name=function.name,
             kernel=kernel_of(function.name),
             address=function.address,
             size_bytes=function.size_bytes,
-            file=places[0].file if places else "",
+            file=self._symbolizer.source_of(function.address),
             lines=tuple(
-                Line(one, knows, place.file, place.line, inner.get(index), index in on_stack)
-                for index, (one, knows, place) in enumerate(zip(instructions, traits, places, strict=True))
+                Line(one, traits, inner.get(index), index in on_stack)
+                for index, (one, traits) in enumerate(zip(instructions, model.traits, strict=True))
             ),
             loops=loops,
             figures=tuple(
-                count_loop(loop, bound, instructions, traits, on_stack)
-                for loop, bound in zip(loops, bounds, strict=True)
+                count_loop(loop, bound, instructions, model.traits, on_stack)
+                for loop, bound in zip(loops, model.bounds, strict=True)
             ),
+            locate=self.location,
         )
 
 

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from posixpath import basename
 from typing import Literal, NamedTuple, TypeAlias
 
 from maxconsole.inspection.code import INSTRUCTION_BYTES
@@ -98,10 +99,12 @@ def code_rows(report: FunctionReport, view: View) -> Iterator[Row]:
         assert line is not None
         if before is not None and line.instruction.address != before.instruction.address + INSTRUCTION_BYTES:
             yield Row("  ...", "cold")
-        if view.sources is not None and (line.file, line.line) != place and line.line:
-            place = (line.file, line.line)
-            text = f"{line.file.rpartition('/')[2]}:{line.line}  {view.sources.line(*place)}"
-            yield Row(text[:WIDTH].rstrip(), "source")
+        if view.sources is not None:
+            location = report.locate(line.instruction.address)
+            if (location.file, location.line) != place and location.line:
+                place = (location.file, location.line)
+                text = f"{basename(location.file)}:{location.line}  {view.sources.line(*place)}"
+                yield Row(text[:WIDTH].rstrip(), "source")
         hot = _is_hot(report, line)
         yield Row(code_line(report, line, view.measurement), "cold" if not hot else "stack" if line.on_stack else "hot")
 
