@@ -43,9 +43,8 @@ struct hot_spot *hot_spots_of(const struct core *core, struct hot_spot *spot);
 /// What hot_spots_add() wants to know of the time before the instruction. `retired`: when what comes next can
 /// retire.
 static inline struct hot_spot hot_spots_before(const struct core *core, uint64_t retired) {
-    return (struct hot_spot){.time = retired,
-                             .l1d_refills = core->counts.l1d_refill,
-                             .l2_refills = core->counts.l2_refill};
+    return (struct hot_spot){
+        .time = retired, .l1d_refills = core->counts.l1d_refill, .l2_refills = core->counts.l2_refill};
 }
 
 /// An instruction has been followed.

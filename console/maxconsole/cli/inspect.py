@@ -144,7 +144,7 @@ def _listing(reports: tuple[FunctionReport, ...]) -> list[str]:
         *style.table(header, rows, text=(0, 1, 5)),
         "",
         "loop: instructions of the innermost loop with the most multiply-accumulates,",
-        "which take its busiest port `bound` cycles; % of 32 multiply-accumulates a cycle.",
+        "which take its busiest port `bound` cycles: % of the peak of 32 a cycle.",
         "stack: accesses to the stack in all innermost loops.",
     ]
 
