@@ -47,6 +47,8 @@ static void quantize_case(bool in_panels, struct shape s, float factor, float po
     struct int8_activations got = make_tiles(s.rows, s.padded_k, s.block),
                             expected = make_tiles(s.rows, s.padded_k, s.block);
     struct call call = {.x = {POINTER(&from), ARG(s.rows), ARG(s.k), POINTER(smoothing), POINTER(&got)}};
+    if (timed)
+        warm_up((const void *)quantize_tiles, &call);
     call_kernel((const void *)quantize_tiles, &call, timed);
     call.x[4] = POINTER(&expected);
     call_reference((const void *)reference_quantize_tiles, &call, timed, (uint64_t)s.rows * s.k);
@@ -64,7 +66,9 @@ static void check_quantize_tiles(const struct check *check) {
     quantize_case(p, (struct shape){2, 64, 64, 64}, 1.0f, __builtin_nanf("31"), false);
     quantize_case(p, (struct shape){12, 256, 256, 192}, 1.0f, -__builtin_inff(), false);
     quantize_case(p, (struct shape){1, 64, 64, 96}, 1.0f, 1e38f, false);
-    quantize_case(p, (struct shape){16, 1536, 1536, BLOCK}, 1.0f, 0.0f, true);
+    const struct shape timed = {16, 1536, 1536, BLOCK};
+    add_bound((uint64_t)timed.rows * timed.k * 29 / 32);
+    quantize_case(p, timed, 1.0f, 0.0f, true);
 }
 
 // Weights, and activations as quantized values: the extremes put both at their limits, with equal or opposite
@@ -107,6 +111,8 @@ static void gemm_case(unsigned from, unsigned to, unsigned k, unsigned block, en
     const size_t stride = PANEL_COLUMNS + 16;
     float *got = guarded(rows * stride * sizeof(float)), *expected = guarded(rows * stride * sizeof(float));
     struct call call = {.x = {POINTER(&panel), POINTER(&a), ARG(from), ARG(to), POINTER(got), stride}};
+    if (timed)
+        warm_up((const void *)gemm_int8_panel, &call);
     call_kernel((const void *)gemm_int8_panel, &call, timed);
     call.x[4] = POINTER(expected);
     call_reference((const void *)reference_gemm_int8_panel, &call, timed, (uint64_t)rows * k * PANEL_COLUMNS);
@@ -127,7 +133,9 @@ static void check_gemm_int8(const struct check *check) {
 
 // `variant` is k.
 static void time_gemm_int8(const struct check *check) {
-    gemm_case(0, TIMED_ROWS, (unsigned)check->variant, BLOCK, RANDOM, true);
+    const unsigned k = (unsigned)check->variant, quads = TIMED_ROWS / TILE_ROWS * 4;
+    add_bound((uint64_t)quads * (k + 8 * int8_blocks(k, BLOCK) + 44));
+    gemm_case(0, TIMED_ROWS, k, BLOCK, RANDOM, true);
 }
 
 const struct check checks_int8[] = {

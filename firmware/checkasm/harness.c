@@ -30,7 +30,7 @@ static uint64_t random_state;
 static struct {
     const struct check *check;
     bool failed;
-    uint64_t kernel_cycles, reference_cycles, work;
+    uint64_t kernel_cycles, reference_cycles, work, bound;
 } current;
 
 bool checks_init(void) {
@@ -142,6 +142,10 @@ void call_kernel(const void *kernel, const struct call *call, bool timed) {
     check_guards();
 }
 
+void warm_up(const void *kernel, const struct call *call) {
+    checked_call(kernel, call);
+}
+
 void call_reference(const void *reference, const struct call *call, bool timed, uint64_t work) {
     if (timed) {
         timed_call(reference, call, &current.reference_cycles);
@@ -149,6 +153,10 @@ void call_reference(const void *reference, const struct call *call, bool timed, 
     } else {
         checked_call(reference, call);
     }
+}
+
+void add_bound(uint64_t cycles) {
+    current.bound += cycles;
 }
 
 void expect_bytes(const char *what, const void *got, const void *expected, size_t bytes) {
@@ -202,8 +210,8 @@ void run_checks(const struct check *table, unsigned *passed, unsigned *failed) {
             continue;
         }
         ++*passed;
-        log_text(LOG_LEVEL_INFO, "checkasm %s ok cycles %llu ref %llu work %llu", check->name,
+        log_text(LOG_LEVEL_INFO, "checkasm %s ok cycles %llu ref %llu work %llu bound %llu", check->name,
                  (unsigned long long)current.kernel_cycles, (unsigned long long)current.reference_cycles,
-                 (unsigned long long)current.work);
+                 (unsigned long long)current.work, (unsigned long long)current.bound);
     }
 }

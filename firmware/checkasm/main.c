@@ -25,6 +25,7 @@ int main(void) {
     } else {
         run_checks(checks_float, &passed, &failed);
         run_checks(checks_linear, &passed, &failed);
+        run_checks(checks_requantize, &passed, &failed);
         run_checks(checks_int8, &passed, &failed);
         run_checks(checks_attention, &passed, &failed);
     }

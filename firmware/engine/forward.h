@@ -14,7 +14,7 @@
 //     N x 8 * h * 4      rows that a core normalizes at a time
 //     2 x B * q * 4      queries; attention output
 //     2 x B * c * 4      keys; values
-//     B * f * 4          gate
+//     (B + 1) * f * 4    gate
 //     3 * max(f, h) * 4  output of attn_output, up or ffn_down for few rows
 //     N x B * 64         columns of a panel that a core multiplies, on their way to the rows above
 //     C * K              quantized rows: int8 values; C is B rounded up to a multiple of 8

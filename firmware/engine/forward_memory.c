@@ -29,7 +29,7 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
     TAKE(f->attended, rows * query * sizeof(float));
     TAKE(f->key, rows * kv * sizeof(float));
     TAKE(f->value, rows * kv * sizeof(float));
-    TAKE(f->gate, rows * h->ffn * sizeof(float));
+    TAKE(f->gate, (rows + 1) * h->ffn * sizeof(float));
     TAKE(f->few, GEMV_ROWS * (size_t)(h->ffn > h->hidden ? h->ffn : h->hidden) * sizeof(float));
     TAKE(f->columns, BOARD_CORES * rows * PANEL_COLUMNS * sizeof(float));
     TAKE(f->quantized.values, quantized * k);

@@ -212,7 +212,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
         return status;
     kv_ring_rewind(&forward.ring, command->keep);
     // The route is the prompt's, not a batch's, so that results do not depend on how it is cut.
-    const bool int8 = int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
+    const bool int8 = model.int8 && int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
     struct choice choice = {0};
     enum done_reason reason = DONE_REASON_PROMPT_ONLY;
     uint64_t start = pmu_cycles();

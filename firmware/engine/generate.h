@@ -39,6 +39,7 @@ void engine_set_batch(unsigned tokens);
 /// do not depend on it.
 void engine_set_cores(enum phase phase, unsigned count);
 
-/// Prompts of at least `tokens` tokens take the int8 route from now on (kernels/int8_linear.h): quicker, and
-/// less exact. 0: none does. What is generated always takes the exact one.
+/// Prompts of at least `tokens` tokens take the int8 route from now on (kernels/int8_linear.h), which is
+/// quicker and less exact; 0: none does. Nor does any prompt of a model with a matrix that has no int8 form.
+/// What is generated always takes the exact route.
 void engine_set_int8(unsigned tokens);

@@ -252,6 +252,17 @@ static enum reply_status check_complete(struct model *model) {
     return REPLY_STATUS_OK;
 }
 
+static bool has_int8(const struct model *model) {
+    for (const struct layer *layer = model->layers; layer < model->layers + model->header->layers; layer++) {
+        const struct matrix *all[] = {&layer->q,    &layer->k,  &layer->v,   &layer->o,
+                                      &layer->gate, &layer->up, &layer->down};
+        for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+            if (all[i]->int8.multipliers == NULL)
+                return false;
+    }
+    return true;
+}
+
 enum reply_status model_bind(struct model *model, const uint8_t *image, size_t bytes) {
     const struct image_header *h = (const struct image_header *)image;
     enum reply_status status = check_header(h, image, bytes);
@@ -267,5 +278,6 @@ enum reply_status model_bind(struct model *model, const uint8_t *image, size_t b
         if (status != REPLY_STATUS_OK)
             return status;
     }
+    model->int8 = has_int8(model);
     return check_complete(model);
 }

@@ -2,6 +2,7 @@
 // A weight image, checked and bound: pointers into the image, nothing copied.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,7 @@ struct model {
     struct matrix embedding, head; // the same packs where the image has no output tensor
     const float *output_norm;
     struct layer layers[MODEL_LAYERS_MAX];
+    bool int8; // every matrix of the layers has an int8 form
 };
 
 /// Checks everything that can be checked without reading the weights: header and its CRC, limits, shapes, the

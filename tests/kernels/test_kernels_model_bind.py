@@ -148,6 +148,8 @@ def test_a_missing_output_means_a_tied_head(bind: Binder, image: bytes) -> None:
     assert bind(without(image, TensorRole.OUTPUT)) is ReplyStatus.OK
 
 
-@pytest.mark.parametrize("role", [role for role in TensorRole if role is not TensorRole.OUTPUT])
+@pytest.mark.parametrize(
+    "role", [role for role in TensorRole if role is not TensorRole.OUTPUT and not role.name.endswith("BIAS")]
+)
 def test_a_missing_tensor_is_refused(bind: Binder, image: bytes, role: TensorRole) -> None:
     assert bind(without(image, role)) is ReplyStatus.BAD_VALUE

@@ -54,7 +54,7 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
         "normalized rows of each core": cores * _TILE_ROWS * facts.hidden * _F32_BYTES,
         "queries, attention output": 2 * align_up(batch * query * _F32_BYTES, IMAGE_ALIGN),
         "keys, values": 2 * align_up(batch * kv * _F32_BYTES, IMAGE_ALIGN),
-        "gate": batch * facts.ffn * _F32_BYTES,
+        "gate": (batch + 1) * facts.ffn * _F32_BYTES,
         "outputs of few rows": _FEW_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES,
         "columns of each core": cores * batch * PANEL_COLUMNS * _F32_BYTES,
         "quantized rows": rows * k,

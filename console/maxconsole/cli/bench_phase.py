@@ -15,6 +15,7 @@ from maxconsole.cli import options, style
 from maxconsole.cli.progress import reporter
 from maxconsole.cli.shell import print_json, print_lines
 from maxconsole.errors import UserError
+from maxconsole.schema import wire
 from maxconsole.session.benchmark_text import KINDS, Kind
 from maxconsole.session.results import Answer
 from maxconsole.session.session import Session
@@ -37,6 +38,7 @@ def prefill(
     board: options.Board = DEFAULT_BOARD,
     batch: Annotated[int | None, typer.Option(min=1, max=_BATCH_MAX, help="The whole prompt if not given.")] = None,
     cores: options.Cores = None,
+    int8: options.Int8 = wire.INT8_TOKENS,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -47,6 +49,7 @@ def prefill(
         context=_context(tokens + 1),
         batch=batch or min(tokens, _BATCH_MAX),
         cores=cores,
+        int8_tokens=int8,
         timing=timing.value,
     )
     _run("prefill", Workload("prefill", tokens, 1, _kind(text)), setup, as_json)
@@ -130,7 +133,12 @@ def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
         "tokens_per_s": tokens * answer.counter_hz / cycles if cycles else None,
         "counter_hz": answer.counter_hz,
         "badge": {"text": str(answer.badge), **asdict(answer.badge)},
-        "configuration": {**_configuration(setup, name, build_id), "cores_used": cores, "text": workload.text},
+        "configuration": {
+            **_configuration(setup, name, build_id),
+            "cores_used": cores,
+            "int8": answer.int8,
+            "text": workload.text,
+        },
         "breakdown": None if (parts := breakdown(rows)) is None else asdict(parts),
         "kernels": [asdict(row) for row in rows],
     }
@@ -148,6 +156,7 @@ def _configuration(setup: Setup, model: str, build_id: str) -> dict[str, Any]:
         "batch": setup.batch,
         "context": setup.context,
         "timing": setup.timing,
+        "int8_tokens": setup.int8_tokens,
     }
 
 

@@ -44,18 +44,19 @@ def checkasm(
 
 def _lines(result: CheckasmResult) -> list[str]:
     rows = [_cells(check) for check in result.checks]
-    header = ("kernel", "", "cycles", "per unit", "reference", "speed-up")
+    header = ("kernel", "", "cycles", "per unit", "reference", "speed-up", "% of bound")
     return [
         *style.table(header, rows, text=(0, 1)),
         "",
         f"{len(result.checks) - len(result.failed)} passed, {len(result.failed)} failed",
-        f"{result.badge}: {result.board}; a unit is a multiply-accumulate, or an element where a kernel does none",
+        f"{result.badge}: {result.board}; a unit is a multiply-accumulate, or an element where a kernel does none;"
+        " the bound is what the busiest pipe needs",
     ]
 
 
 def _cells(check: KernelCheck) -> tuple[str, ...]:
     if not check.passed:
-        return check.name, f"FAIL {check.detail}", "", "", "", ""
+        return check.name, f"FAIL {check.detail}", *[""] * 5
     return (
         check.name,
         "ok",
@@ -63,6 +64,7 @@ def _cells(check: KernelCheck) -> tuple[str, ...]:
         style.fixed(ratio(check.cycles or None, check.work), 3),
         _or_dash(check.reference_cycles),
         style.fixed(ratio(check.reference_cycles, check.cycles), 1),
+        style.percent(ratio(check.bound_cycles or None, check.cycles)),
     )
 
 

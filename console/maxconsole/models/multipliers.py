@@ -49,7 +49,7 @@ class Loudness:
 
     @classmethod
     def of(cls, activations: F64, factors: I8) -> Self:
-        """activations: root mean square of each channel; factors: s, padding included."""
+        """activations: how loud each channel is; factors: s, padding included."""
         squares = np.zeros(len(factors))
         squares[: len(activations)] = np.square(activations)
         steps = _ONE / np.maximum(factors.astype(np.float64), 1)  # of a weight, in units of q A + B

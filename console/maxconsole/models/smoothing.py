@@ -34,8 +34,13 @@ READERS: Final[Mapping[TensorRole, tuple[TensorRole, ...]]] = {
     TensorRole.FFN_DOWN_SMOOTHING: (TensorRole.FFN_DOWN,),
 }
 
-#: exponent of the activations' share; the weights' is 1 less this. Measured: docs/numerics.md
-_ALPHA: Final = 0.4
+#: exponents of the activations' share; the weights' is 1 less this. Measured: docs/numerics.md
+_ALPHA: Final[Mapping[TensorRole, float]] = {
+    TensorRole.ATTN_SMOOTHING: 0.5,
+    TensorRole.ATTN_OUTPUT_SMOOTHING: 0.3,
+    TensorRole.FFN_SMOOTHING: 0.4,
+    TensorRole.FFN_DOWN_SMOOTHING: 0.3,
+}
 #: a channel that the calibration text hardly uses counts as this share of the mean channel
 _QUIET: Final = 1e-3
 _LARGEST: Final = UNIT_SMOOTHING - 1
@@ -96,19 +101,19 @@ def smoothing_bytes(columns: int, rows: int) -> int:
     return align(4 * padded) + align(2 * padded) + align(padded) + align(4 * rows) + align(2 * rows)
 
 
-def smoothing_of(activations: F32, matrices: Sequence[tuple[TensorEntry, U8]]) -> Smoothing:
-    """Smoothing of an input from its calibration (root mean square per channel) and its matrices' packed bytes."""
+def smoothing_of(role: TensorRole, activations: F32, matrices: Sequence[tuple[TensorEntry, U8]]) -> Smoothing:
+    """Smoothing of an input from how loud its channels are (`calibration`) and the packed bytes of its matrices."""
     columns = len(activations)
-    rms = _rounded_rms(activations)
+    loud = _rounded(activations)
     squares = np.zeros(columns)
     for entry, data in matrices:
         for panels in unpack_panels(entry, data):
             squares += np.square(panels.dense()[:, :columns]).sum(axis=0, dtype=np.float64)
     factors = np.zeros(padded_inputs(columns), np.int8)
-    factors[:columns] = _integer_factors(rms, np.sqrt(squares))
+    factors[:columns] = _integer_factors(loud, np.sqrt(squares), _ALPHA[role])
     found = [_ranges(entry, data, factors) for entry, data in matrices]
     unit = shared_unit([ranges for ranges, _ in found])
-    loudness = Loudness.of(rms, factors)
+    loudness = Loudness.of(loud, factors)
     multipliers = [ranges.multipliers(unit, loudness) for ranges, _ in found]
     scales = [
         column_scales(d, unit if ranges.minimums is not None else None, c)
@@ -123,8 +128,8 @@ def _ranges(entry: TensorEntry, data: U8, factors: I8) -> tuple[ColumnRanges, F3
     return ColumnRanges.joined([ranges for ranges, _ in parts]), np.concatenate([d for _, d in parts])
 
 
-def _rounded_rms(activations: F32) -> F64:
-    """Root mean squares [K], all positive. BLAS libraries add in different orders: coarse steps make images of one file
+def _rounded(activations: F32) -> F64:
+    """The same [K], all positive. BLAS libraries add in different orders: coarse steps make images of one file
     equal on all machines.
     """
     loud = np.where(np.isfinite(activations) & (activations > 0), activations, 0).astype(np.float64)
@@ -132,11 +137,11 @@ def _rounded_rms(activations: F32) -> F64:
     return np.asarray(np.exp2(np.rint(np.log2(np.maximum(loud, least)) * _STEPS) / _STEPS), np.float64)
 
 
-def _integer_factors(activations: F64, weights: F64) -> F64:
+def _integer_factors(activations: F64, weights: F64, alpha: float) -> F64:
     """s [K] in 1..127: the quieter a channel and the larger its weights, the smaller.
 
     weights: root of the sum of squares of each channel's.
     """
     heavy = np.maximum(weights, _QUIET * weights.mean() or 1.0)
-    shares = activations**_ALPHA / heavy ** (1 - _ALPHA)
+    shares = activations**alpha / heavy ** (1 - alpha)
     return np.asarray(np.maximum(np.rint(_LARGEST * shares / shares.max()), 1), np.float64)

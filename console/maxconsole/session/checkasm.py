@@ -31,14 +31,20 @@ _ATTACH_TIMEOUT = 30.0
 _SILENCE = 120.0
 _SLICE = 0.1
 
-_PASSED = re.compile(r"checkasm (?P<name>\S+) ok cycles (?P<cycles>\d+) ref (?P<reference>\d+) work (?P<work>\d+)")
+_PASSED = re.compile(
+    r"checkasm (?P<name>\S+) ok cycles (?P<cycles>\d+) ref (?P<reference>\d+) work (?P<work>\d+)"
+    r" bound (?P<bound>\d+)"
+)
 _FAILED = re.compile(r"checkasm (?P<name>\S+) FAIL (?P<detail>.*)")
 _DONE = re.compile(r"checkasm done (?P<passed>\d+) passed (?P<failed>\d+) failed")
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCheck:
-    """One kernel's verdict. `detail` says how it failed; `work` is multiply-accumulates, or elements."""
+    """One kernel's verdict. `detail` says how it failed; `work` is multiply-accumulates, or elements.
+
+    `bound_cycles` is how many cycles its busiest pipe needs, counted from its source; 0 where that is not known.
+    """
 
     name: str
     passed: bool
@@ -46,6 +52,7 @@ class KernelCheck:
     cycles: int = 0
     reference_cycles: int = 0
     work: int = 0
+    bound_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +113,8 @@ def _verdicts(link: Link, machine: Machine, telemetry: Telemetry, symbols: diagn
     for line in _lines(link, machine, telemetry, symbols):
         if match := _PASSED.fullmatch(line.text):
             passed += 1
-            yield KernelCheck(
-                match["name"], True, "", int(match["cycles"]), int(match["reference"]), int(match["work"])
-            )
+            numbers = (int(match[name]) for name in ("cycles", "reference", "work", "bound"))
+            yield KernelCheck(match["name"], True, "", *numbers)
         elif match := _FAILED.fullmatch(line.text):
             failed += 1
             yield KernelCheck(match["name"], False, match["detail"])

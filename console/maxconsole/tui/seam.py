@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from maxconsole.boards.planner import DEFAULT_BATCH
 from maxconsole.tui.figures.choices import Counters
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Choice:
     board: str = ""
     model: str | None = None
     context: int = 512
-    batch: int = 64
+    batch: int = DEFAULT_BATCH
     timing: Timing = "fast"
     cores: int | None = None
     port: str | None = None
