@@ -20,8 +20,8 @@ from maxconsole.models.reader import GgufFile
 from maxconsole.models.tokenizer import build_tokenizer
 from maxconsole.schema.image import TensorRole
 
-#: of the calibration text; more change statistics by less than smoothing notices
-_TOKENS: Final = 512
+#: at most, of the calibration text, which has about as many
+_TOKENS: Final = 640
 
 
 def calibration_tokens(file: GgufFile, vocabulary: int) -> list[int]:
