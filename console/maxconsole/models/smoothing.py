@@ -36,7 +36,7 @@ READERS: Final[Mapping[TensorRole, tuple[TensorRole, ...]]] = {
 
 #: exponents of the activations' share; the weights' is 1 less this. Measured: docs/numerics.md
 _ALPHA: Final[Mapping[TensorRole, float]] = {
-    TensorRole.ATTN_SMOOTHING: 0.5,
+    TensorRole.ATTN_SMOOTHING: 0.4,
     TensorRole.ATTN_OUTPUT_SMOOTHING: 0.3,
     TensorRole.FFN_SMOOTHING: 0.4,
     TensorRole.FFN_DOWN_SMOOTHING: 0.3,
