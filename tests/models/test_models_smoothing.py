@@ -37,14 +37,15 @@ def factors(seed: int) -> npt.NDArray[np.int8]:
 @given(seed=st.integers(0, 2**32 - 1), minimum=st.booleans(), bits=st.sampled_from((4, 5)))
 def test_int8_weights_are_the_smoothed_ones(seed: int, minimum: bool, bits: int) -> None:
     weights, s = packed(seed, minimum=minimum, bits=bits), factors(seed)
-    ranges = column_ranges(weights, s)
+    loudness = Loudness.of(np.ones(K), s)
+    ranges = column_ranges(weights, s, loudness)
     unit = shared_unit([ranges])
-    c = ranges.multipliers(unit, Loudness.of(np.ones(K), s))
+    c = ranges.multipliers(unit, loudness, s)
     scales = column_scales(weights.factors, unit if minimum else None, c)[:, None]
     expected = weights.dense() * s / 128
     error = np.abs(requantize(weights, s, unit, c) * scales - expected)
-    # Half a step of int8; with a minimum what rounding A and B adds, at the loudest channel.
-    steps = 0.52 if not minimum else 0.6 + 127 * unit * (CENTER + (1 << bits)) / 2**16
+    # Half a step of int8, and what rounding a group's integers adds in the largest of codes and channels.
+    steps = 0.54 if not minimum else 0.6 + 127 * unit * (CENTER + (1 << bits)) / 2**16
     assert (error <= steps * scales + 1e-6).all()
     assert np.abs(requantize(weights, s, unit, c)).max() > 100
 
@@ -54,9 +55,10 @@ def test_int8_weights_are_the_smoothed_ones(seed: int, minimum: bool, bits: int)
 def test_no_intermediate_leaves_its_integer(seed: int) -> None:
     weights, s = packed(seed, minimum=True, bits=5), factors(seed)
     assert weights.minimums is not None
-    ranges = column_ranges(weights, s)
+    loudness = Loudness.of(np.ones(K), s)
+    ranges = column_ranges(weights, s, loudness)
     unit = shared_unit([ranges])
-    c = ranges.multipliers(unit, Loudness.of(np.ones(K), s)).astype(np.int32)[:, None]
+    c = ranges.multipliers(unit, loudness, s).astype(np.int32)[:, None]
     a = rounded_product(weights.scales, c)
     b = rounded_product(weights.minimums + CENTER * weights.scales, c) - CENTER * a
     assert a.min() >= 0
@@ -70,8 +72,9 @@ def test_no_intermediate_leaves_its_integer(seed: int) -> None:
 def test_a_scale_below_zero_leaves_no_int8_form_where_there_is_a_minimum() -> None:
     weights, s = packed(1, minimum=True), factors(1)
     weights.scales[3, 2] = -7
-    ranges = column_ranges(weights, s)
-    c = ranges.multipliers(shared_unit([ranges]), Loudness.of(np.ones(K), s))
+    loudness = Loudness.of(np.ones(K), s)
+    ranges = column_ranges(weights, s, loudness)
+    c = ranges.multipliers(shared_unit([ranges]), loudness, s)
     assert not c.any()
     assert not column_scales(weights.factors, 1, c).any()
 
