@@ -18,7 +18,7 @@ from pathlib import Path
 from maxconsole import paths
 from maxconsole.errors import ToolMissing, UserError
 
-_FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-tree-slp-vectorize", "-Wall", "-Wextra")
 _LIBRARIES = ("-lpthread", "-ldl")
 _NAME = "maxconsole-timing.so"
 _SECONDS = 300.0
