@@ -10,9 +10,11 @@
 void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                    float epsilon, float *out);
 
-/// gate[i] = gate[i] * sigmoid(gate[i]) * up[i], with sigmoid from t = 2^-(|g| log2 e): (g < 0 ? t : 1) / (1
-/// + t).
-void swiglu(float *gate, const float *up, size_t count);
+/// gate[r][i] = gate[r][i] / (1 + 2^-(gate[r][i] log2 e)) * up[r][i] for `rows` rows of `columns`, a multiple
+/// of 16; the power as exp2_clamped() has it. Strides in floats.
+void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
+                 unsigned columns);
 
-/// out[i] = a[i] + b[i].
-void add(const float *a, const float *b, size_t count, float *out);
+/// out[r][i] = a[r][i] + b[r][i]; `out` has the stride of `a`.
+void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows, unsigned columns,
+              float *out);

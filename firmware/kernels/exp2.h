@@ -40,18 +40,29 @@ static inline float float_from_bits(uint32_t bits) {
         .value;
 }
 
-/// 2^-a for a >= +0.
-static inline float exp2_negative(float a) {
-    uint32_t bits = float_bits(a), limit = float_bits(EXP2_LIMIT);
-    float x = float_from_bits(bits < limit ? bits : limit);
-    float shifted = x + ROUND_MAGIC;
-    float f = (shifted - ROUND_MAGIC) - x;
+/// 2^-a for |a| <= EXP2_LIMIT.
+static inline float exp2_within(float a) {
+    float shifted = a + ROUND_MAGIC;
+    float f = (shifted - ROUND_MAGIC) - a;
     float p = f * EXP2_C4 + EXP2_C3;
     p = p * f + EXP2_C2;
     p = p * f + EXP2_C1;
     p = p * f + 1.0f;
     // The shift drops the bits of ROUND_MAGIC: 0x4b400000 << 23 is 0 in 32 bits.
     return float_from_bits(float_bits(p) - (float_bits(shifted) << 23));
+}
+
+/// 2^-a for a >= +0.
+static inline float exp2_negative(float a) {
+    uint32_t bits = float_bits(a), limit = float_bits(EXP2_LIMIT);
+    return exp2_within(float_from_bits(bits < limit ? bits : limit));
+}
+
+/// 2^-a for any a; what is beyond +-EXP2_LIMIT, or a NaN, counts as that.
+static inline float exp2_clamped(float a) {
+    uint32_t bits = float_bits(a), highest = float_bits(EXP2_LIMIT), lowest = float_bits(-EXP2_LIMIT);
+    bits = (int32_t)bits < (int32_t)highest ? bits : highest;
+    return exp2_within(float_from_bits(bits < lowest ? bits : lowest));
 }
 
 static inline float magnitude(float x) {

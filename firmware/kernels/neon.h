@@ -27,6 +27,42 @@ ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
     return vreinterpretq_f32_s32(vsubq_s32(vreinterpretq_s32_f32(p), exponent));
 }
 
+/// exp2_clamped() of four vectors, step by step: chains that run side by side.
+ALWAYS_INLINE void exp2_clamped_f32x4x4(float32x4_t a[4]) {
+    static const float coefficients[] = {EXP2_C3, EXP2_C2, EXP2_C1, 1.0f};
+    const int32x4_t highest = vreinterpretq_s32_f32(vdupq_n_f32(EXP2_LIMIT));
+    const uint32x4_t lowest = vreinterpretq_u32_f32(vdupq_n_f32(-EXP2_LIMIT));
+    const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC);
+    float32x4_t shifted[4], f[4], p[4];
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        a[i] = vreinterpretq_f32_u32(
+            vminq_u32(vreinterpretq_u32_s32(vminq_s32(vreinterpretq_s32_f32(a[i]), highest)), lowest));
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        shifted[i] = vaddq_f32(a[i], magic);
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        f[i] = vsubq_f32(vsubq_f32(shifted[i], magic), a[i]);
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = vmulq_f32(f[i], vdupq_n_f32(EXP2_C4));
+    UNROLL
+    for (unsigned c = 0; c < 4; c++) {
+        UNROLL
+        for (unsigned i = 0; i < 4; i++)
+            p[i] = vaddq_f32(p[i], vdupq_n_f32(coefficients[c]));
+        UNROLL
+        for (unsigned i = 0; i < 4 && c < 3; i++)
+            p[i] = vmulq_f32(p[i], f[i]);
+    }
+    UNROLL
+    for (unsigned i = 0; i < 4; i++) {
+        int32x4_t exponent = vshlq_n_s32(vreinterpretq_s32_f32(shifted[i]), 23);
+        a[i] = vreinterpretq_f32_s32(vsubq_s32(vreinterpretq_s32_f32(p[i]), exponent));
+    }
+}
+
 /// round-half-even(x) per lane for |x| < 2^22; anything larger, and a NaN, lands far outside of 16 bits.
 ALWAYS_INLINE int32x4_t round_f32x4(float32x4_t x) {
     float32x4_t shifted = vaddq_f32(x, vdupq_n_f32(ROUND_MAGIC));
@@ -41,6 +77,13 @@ ALWAYS_INLINE int8x16_t quantize_f32x16(float32x4_t x0, float32x4_t x1, float32x
     int16x8_t h01 = vqmovn_high_s32(h0, round_f32x4(vmulq_f32(x1, factor)));
     int16x8_t h23 = vqmovn_high_s32(h2, round_f32x4(vmulq_f32(x3, factor)));
     return vmaxq_s8(vqmovn_high_s16(vqmovn_s16(h01), h23), vdupq_n_s8(-127));
+}
+
+/// ordered_float() per lane.
+ALWAYS_INLINE int32x4_t ordered_f32x4(float32x4_t x) {
+    int32x4_t bits = vreinterpretq_s32_f32(x);
+    return veorq_s32(bits,
+                     vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(vshrq_n_s32(bits, 31)), 1)));
 }
 
 /// Running maximum of floats of either sign, with integer instructions: cheaper than FMAX where floating

@@ -107,6 +107,7 @@ struct block {
     struct probe *probe;
     struct op *op;                 // by instruction; NULL in mode `fast`
     struct touch *touch;           // in program order
+    struct hot_spot *spots;        // where its instructions are counted one by one; NULL: they are not
     struct derivation *derivation; // NULL unless derivations are verified
     const struct block *whole;     // of a part: what it is the beginning of, else NULL
     struct block *next;            // of the same hash

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "hot_spots.h"
 #include "stages.h"
 
 enum {
@@ -105,8 +106,9 @@ static inline uint64_t follow_general(struct pipeline *p, struct front *front, c
 }
 
 /// `crowded`: the reorder buffer may have no room.
-static inline void follow(struct core *core, struct pipeline *p, struct front *front, const struct op *op,
-                          const struct touch *touch, bool crowded) {
+static inline __attribute__((always_inline)) void follow(struct core *core, struct pipeline *p,
+                                                         struct front *front, const struct op *op,
+                                                         const struct touch *touch, bool crowded) {
     if (__builtin_expect(crowded, 0))
         stall_until(p, front, rob_room(p, front, 1));
     if (op->special)
@@ -159,7 +161,10 @@ static inline void fetch(struct pipeline *p, uint64_t begin, uint64_t end) {
     p->window = last;
 }
 
-static void run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+/// With `spots`, what each instruction costs is counted there.
+static inline __attribute__((always_inline)) void follow_all(struct core *core, const struct block *block,
+                                                             unsigned first, unsigned count,
+                                                             struct hot_spot *spots) {
     struct pipeline *p = core->pipeline;
     p->stalled = p->starved = 0;
     if (p->front.slot / ROW != p->row)
@@ -168,14 +173,27 @@ static void run(struct core *core, const struct block *block, unsigned first, un
     struct front front = p->front;
     const bool crowded = block->mops > ROB || rob_room(p, &front, block->mops) > front.slot;
     const struct op *const end = block->op + first + count;
-    for (const struct op *op = block->op + first; op < end; op++)
+    for (const struct op *op = block->op + first; op < end; op++) {
+        const struct hot_spot before = spots ? hot_spots_before(core, front.retired) : (struct hot_spot){0};
         follow(core, p, &front, op, block->touch, crowded);
+        if (spots)
+            hot_spots_add(spots++, core, front.retired, &before);
+    }
     p->front = front;
     if (end[-1].wait == WAIT_REFETCH) // which ends a block
         p->fetched = latest(p->fetched, cycle_of(front.retired) + REFILL);
     core->ticks = p->ticks = cycle_of(front.retired) * TICKS;
     core->counts.stall_ticks += p->stalled;
     core->counts.fetch_ticks += p->starved;
+}
+
+static void run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+    follow_all(core, block, first, count, NULL);
+}
+
+static __attribute__((noinline)) void run_counted(struct core *core, const struct block *block, unsigned first,
+                                                  unsigned count) {
+    follow_all(core, block, first, count, hot_spots_of(core, block->spots) + first);
 }
 
 /// Makes up for the time that has passed otherwise.
@@ -192,7 +210,10 @@ void pipeline_run(struct core *core, const struct block *block, unsigned first, 
     replay_leave(core->pipeline);
     if (core->ticks != core->pipeline->ticks)
         catch_up(core, core->pipeline);
-    run(core, block, first, count);
+    if (__builtin_expect(block->spots != NULL, 0))
+        run_counted(core, block, first, count);
+    else
+        run(core, block, first, count);
 }
 
 enum { TAKEN = 1, MISPREDICTED = 2 };
@@ -245,6 +266,11 @@ void pipeline_branch(struct core *core, const struct block *block, uint64_t next
 void pipeline_run_block(struct core *core, const struct block *block, uint64_t next) {
     struct pipeline *p = core->pipeline;
     const unsigned branch = predict(core, block, next);
+    if (__builtin_expect(block->spots != NULL, 0)) { // what is replayed is not followed
+        pipeline_run(core, block, 0, block->insns);
+        redirect(p, branch);
+        return;
+    }
     if (replay(core, block, branch))
         return;
     if (core->ticks != p->ticks)
