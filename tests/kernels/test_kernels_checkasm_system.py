@@ -41,6 +41,13 @@ FAULTS = [
         "rms_norm_rows",
         r"out\[\d+\] has the bits \w+, expected \w+",
     ),
+    (
+        "kernels/requantize_minimum.S",
+        "code_half x2, 1, v15",
+        "code_half x2, 0, v15",
+        "requantize_q4_1",
+        r"weights\[\d+\] is \w+, expected \w+",
+    ),
     ("kernels/attention_softmax.c", "vdupq_n_u32(to - from)", "vdupq_n_u32(to - from + 1)", "attention_64", r"out\[.*"),
     (
         "kernels/kv_cache.c",
