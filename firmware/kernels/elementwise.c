@@ -5,40 +5,32 @@
 
 #include "kernels/neon.h"
 
-// `rows` at most 4, side by side: a row's sum is one chain of additions.
-ALWAYS_INLINE void norm_rows(const float *x, size_t stride, const unsigned rows, unsigned k,
-                             const float *weight, float epsilon, float *out) {
-    float32x4_t squares[4], factor[4];
-    UNROLL
-    for (unsigned row = 0; row < rows; row++)
-        squares[row] = vdupq_n_f32(0.0f);
-    for (unsigned i = 0; i < k; i += 4)
-        UNROLL
-    for (unsigned row = 0; row < rows; row++) {
-        float32x4_t v = vld1q_f32(x + row * stride + i);
-        squares[row] = vaddq_f32(squares[row], vmulq_f32(v, v));
-    }
-    UNROLL
-    for (unsigned row = 0; row < rows; row++) {
-        float sum = (squares[row][0] + squares[row][1]) + (squares[row][2] + squares[row][3]);
-        factor[row] = vdupq_n_f32(1.0f / square_root(sum / (float)k + epsilon));
-    }
+// out = x * factor * weight, and the sum of squares of `next` in four lanes: a chain of additions, whose gaps
+// the products of another row fill. `scale` and `sum` say which of them is wanted.
+ALWAYS_INLINE float32x4_t scale_and_sum(const float *x, float32x4_t factor, const float *weight, float *out,
+                                        const float *next, unsigned k, const bool scale, const bool sum) {
+    float32x4_t squares = vdupq_n_f32(0.0f);
     for (unsigned i = 0; i < k; i += 4) {
-        const float32x4_t w = vld1q_f32(weight + i);
-        UNROLL
-        for (unsigned row = 0; row < rows; row++) {
-            const size_t at = row * stride + i;
-            vst1q_f32(out + at, vmulq_f32(vmulq_f32(vld1q_f32(x + at), factor[row]), w));
+        if (sum) {
+            float32x4_t v = vld1q_f32(next + i);
+            squares = vaddq_f32(squares, vmulq_f32(v, v));
         }
+        if (scale)
+            vst1q_f32(out + i, vmulq_f32(vmulq_f32(vld1q_f32(x + i), factor), vld1q_f32(weight + i)));
     }
+    return squares;
 }
 
 void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                    float epsilon, float *out) {
-    for (; rows >= 4; rows -= 4, x += 4 * stride, out += 4 * stride)
-        norm_rows(x, stride, 4, k, weight, epsilon, out);
-    for (; rows > 0; rows--, x += stride, out += stride)
-        norm_rows(x, stride, 1, k, weight, epsilon, out);
+    const float32x4_t none = vdupq_n_f32(0.0f);
+    float32x4_t squares = scale_and_sum(NULL, none, NULL, NULL, x, k, false, true);
+    for (unsigned row = 0; row < rows; row++, x += stride, out += stride) {
+        float sum = (squares[0] + squares[1]) + (squares[2] + squares[3]);
+        float32x4_t factor = vdupq_n_f32(1.0f / square_root(sum / (float)k + epsilon));
+        squares = row + 1 < rows ? scale_and_sum(x, factor, weight, out, x + stride, k, true, true)
+                                 : scale_and_sum(x, factor, weight, out, NULL, k, true, false);
+    }
 }
 
 // Sixteen columns on their way: g and 1 + 2^-(g log2 e).
