@@ -159,6 +159,7 @@ def test_bench_accuracy_compares_with_the_float_model(environment: dict[str, str
     assert result["sequences"] == 2
     assert result["agreement"]["top1"] > 0.6
     assert result["agreement"]["mean_kl"] < 1
+    assert sum(band["agreement"]["positions"] for band in result["bands"]) == 150
 
 
 def test_the_demo_runs_unattended(environment: dict[str, str]) -> None:

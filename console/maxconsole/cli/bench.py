@@ -23,6 +23,7 @@ from maxconsole.session.benchmark_text import TEXT
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.session.speed import WORKLOADS, SpeedResult, Workload, measure
+from maxconsole.session.tuning import with_tuning
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Measure accuracy and speed of the firmware as it ships."
@@ -51,6 +52,7 @@ def speed(
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
+    tuning: options.Tuning = None,
     workload: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
     ] = None,
@@ -65,6 +67,7 @@ def speed(
     setup = Setup(
         board=board, model=model, context=context, batch=batch, cores=cores, int8_tokens=int8, timing=timing.value
     )
+    setup = with_tuning(setup, tuning)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         results = [measure(session, one, runs, progress) for one in chosen]
     if as_json:
@@ -107,7 +110,16 @@ def accuracy(
 
 def _accuracy_lines(name: str, result: AccuracyResult) -> list[str]:
     found = result.agreement
-    return style.pairs(
+    bands = [
+        (
+            f"{band.start} to {band.end - 1}",
+            str(band.agreement.positions),
+            style.percent(band.agreement.top1, 2),
+            f"{band.agreement.mean_kl:.5f}",
+        )
+        for band in result.bands
+    ]
+    lines = style.pairs(
         [
             ("model", name),
             ("positions", f"{found.positions} in {result.sequences} sequences of up to {result.longest} tokens"),
@@ -117,6 +129,7 @@ def _accuracy_lines(name: str, result: AccuracyResult) -> list[str]:
             ("margin where they differ", f"{found.margin_of_misses:.3f} between the reference's two best logits"),
         ]
     )
+    return [*lines, "", *style.table(("position", "count", "top-1 %", "mean KL"), bands)]
 
 
 def _workloads(names: list[str] | None, prompt_tokens: int | None, new_tokens: int) -> list[Workload]:

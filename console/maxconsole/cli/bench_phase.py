@@ -133,7 +133,12 @@ def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
         "tokens_per_s": tokens * answer.counter_hz / cycles if cycles else None,
         "counter_hz": answer.counter_hz,
         "badge": {"text": str(answer.badge), **asdict(answer.badge)},
-        "configuration": {**_configuration(setup, name, build_id), "cores_used": cores, "text": workload.text},
+        "configuration": {
+            **_configuration(setup, name, build_id),
+            "cores_used": cores,
+            "int8": answer.int8,
+            "text": workload.text,
+        },
         "breakdown": None if (parts := breakdown(rows)) is None else asdict(parts),
         "kernels": [asdict(row) for row in rows],
     }
@@ -151,6 +156,7 @@ def _configuration(setup: Setup, model: str, build_id: str) -> dict[str, Any]:
         "batch": setup.batch,
         "context": setup.context,
         "timing": setup.timing,
+        "int8_tokens": setup.int8_tokens,
     }
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import typer
@@ -64,6 +65,15 @@ Int8: TypeAlias = Annotated[
 Cores: TypeAlias = Annotated[
     int | None,
     typer.Option(min=1, help="How many cores work; as many as the board does best with.", show_default=False),
+]
+Tuning: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--tuning",
+        metavar="FILE",
+        help="A profile that tune has written: batch and cores are its.",
+        show_default=False,
+    ),
 ]
 Timing: TypeAlias = Annotated[
     TimingModel,

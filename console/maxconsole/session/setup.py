@@ -35,6 +35,7 @@ class Setup:
     batch: int = DEFAULT_BATCH
     timing: Timing = "fast"
     cores: int | None = None
+    decode_cores: int | None = None  # where not as many as in prefill
     int8_tokens: int = wire.INT8_TOKENS
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None
