@@ -36,8 +36,8 @@ FAULTS = [
     ),
     (
         "kernels/elementwise.c",
-        "vmulq_f32(vmulq_f32(vld1q_f32(x + at), factor[row]), w)",
-        "vmulq_f32(vld1q_f32(x + at), vmulq_f32(factor[row], w))",
+        "vmulq_f32(vmulq_f32(vld1q_f32(x + i), factor), vld1q_f32(weight + i))",
+        "vmulq_f32(vld1q_f32(x + i), vmulq_f32(factor, vld1q_f32(weight + i)))",
         "rms_norm_rows",
         r"out\[\d+\] has the bits \w+, expected \w+",
     ),
