@@ -2,7 +2,8 @@
 #include "kernels/attention.h"
 
 #include "arch/string.h"
-#include "kernels/attention_page.h"
+#include "kernels/attention_block.h"
+#include "kernels/neon.h"
 #include "kernels/rope.h"
 
 // The heads of a group and the tokens of a batch, flattened: row r is token r / group, head r % group of the
@@ -40,42 +41,59 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
         if (tile_position(t, r) >= t->ring->shape.context)
             tile->scale[1][r] =
                 rotate_and_quantize(query, t->job->sink_rope, head_dim, tile->query[1][r]) * factor;
-        tile->top[r] = ATTENTION_NO_SCORE;
+        tile->top[r] = 0;
         tile->sum[r] = 0.0f;
         memset(tile->out[r], 0, head_dim * sizeof(float));
     }
 }
 
-// Keys of `page` that each row sees, in slots of the page: [from, to), empty when none. True when any row
-// sees one.
-static bool visible_slots(const struct tile_job *t, uint32_t page, bool sinks, struct attention_tile *tile) {
-    uint32_t start = page * KV_PAGE_TOKENS;
-    bool any = false;
+// Keys that each row sees of the block that starts at `start`, of the sinks or of all others. Returns the end
+// of what any row sees, 0 when there is nothing.
+static unsigned visible_keys(const struct tile_job *t, uint32_t start, bool sinks,
+                             struct attention_tile *tile) {
+    unsigned last = 0;
     for (unsigned r = 0; r < t->rows; r++) {
         uint32_t position = tile_position(t, r);
         uint32_t first = kv_first_visible(t->ring, position), end = position + 1;
         if (sinks) {
-            bool overflowed = position >= t->ring->shape.context;
             first = 0;
-            end = overflowed ? KV_SINKS : 0;
+            end = position >= t->ring->shape.context ? KV_SINKS : 0;
         }
         first = first > start ? first - start : 0;
         end = end > start ? end - start : 0;
         tile->from[r] = first;
-        tile->to[r] = end < KV_PAGE_TOKENS ? end : KV_PAGE_TOKENS;
-        any |= tile->from[r] < tile->to[r];
+        tile->to[r] = end < ATTENTION_BLOCK ? end : ATTENTION_BLOCK;
+        last = tile->from[r] < tile->to[r] ? tile->to[r] : last;
     }
-    return any;
+    return last;
 }
 
-static void walk_pages(const struct tile_job *t, unsigned layer, struct attention_tile *tile) {
-    uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0)) / KV_PAGE_TOKENS;
-    uint32_t newest = tile_position(t, t->rows - 1) / KV_PAGE_TOKENS;
-    if (visible_slots(t, 0, true, tile))
-        attention_page(tile, 1, kv_ring_page(t->ring, t->core, layer, t->kv_head, 0));
-    for (uint32_t page = oldest; page <= newest; page++)
-        if (visible_slots(t, page, false, tile))
-            attention_page(tile, 0, kv_ring_page(t->ring, t->core, layer, t->kv_head, page));
+static void find_groups(const struct tile_job *t, unsigned layer, uint32_t start, unsigned from, unsigned to,
+                        struct key_group *groups) {
+    const unsigned head_dim = t->ring->shape.head_dim;
+    for (unsigned key = from / KV_PAGE_TOKENS * KV_PAGE_TOKENS; key < to; key += KV_PAGE_TOKENS) {
+        uint8_t *page = kv_ring_page(t->ring, t->core, layer, t->kv_head, (start + key) / KV_PAGE_TOKENS);
+        for (unsigned at = 0; at < KV_PAGE_TOKENS; at += GROUP_KEYS)
+            groups[(key + at) / GROUP_KEYS] =
+                (struct key_group){kv_keys(page) + at * head_dim, kv_key_scales(page, head_dim) + at};
+    }
+}
+
+static void walk_blocks(const struct tile_job *t, unsigned layer, struct attention_tile *tile) {
+    struct key_group groups[BLOCK_GROUPS];
+    uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0));
+    uint32_t newest = tile_position(t, t->rows - 1);
+    unsigned end = visible_keys(t, 0, true, tile);
+    if (end != 0) {
+        find_groups(t, layer, 0, 0, end, groups);
+        attention_block(tile, 1, groups);
+    }
+    for (uint32_t start = oldest / ATTENTION_BLOCK * ATTENTION_BLOCK; start <= newest;
+         start += ATTENTION_BLOCK) {
+        end = visible_keys(t, start, false, tile);
+        find_groups(t, layer, start, tile->from[0], end, groups);
+        attention_block(tile, 0, groups);
+    }
 }
 
 static void store_rows(const struct tile_job *t, const struct attention_tile *tile) {
@@ -100,7 +118,7 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
             if (t.rows > ATTENTION_ROWS)
                 t.rows = ATTENTION_ROWS;
             prepare_rows(&t, &tile);
-            walk_pages(&t, layer, &tile);
+            walk_blocks(&t, layer, &tile);
             store_rows(&t, &tile);
             for (unsigned r = 0; r < t.rows; r++)
                 seen += kv_visible(ring, tile_position(&t, r));

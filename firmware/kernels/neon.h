@@ -27,6 +27,17 @@ ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
     return vreinterpretq_f32_s32(vsubq_s32(vreinterpretq_s32_f32(p), exponent));
 }
 
+/// exp2_steps() per lane, bit for bit.
+ALWAYS_INLINE float32x4_t exp2_steps_u32x4(uint32x4_t steps) {
+    const uint32x4_t mantissa = vdupq_n_u32(MANTISSA_MASK);
+    uint32x4_t fields = vshlq_n_u32(steps, 23 - EXP2_STEP_BITS);
+    float32x4_t g = vbslq_f32(mantissa, vreinterpretq_f32_u32(fields), vdupq_n_f32(1.0f));
+    float32x4_t p = vfmaq_f32(vdupq_n_f32(EXP2_G2), g, vdupq_n_f32(EXP2_G3));
+    p = vfmaq_f32(vdupq_n_f32(EXP2_G1), p, g);
+    p = vfmaq_f32(vdupq_n_f32(EXP2_G0), p, g);
+    return vbslq_f32(mantissa, p, vreinterpretq_f32_u32(fields));
+}
+
 /// round-half-even(x) per lane for |x| < 2^22; anything larger, and a NaN, lands far outside of 16 bits.
 ALWAYS_INLINE int32x4_t round_f32x4(float32x4_t x) {
     float32x4_t shifted = vaddq_f32(x, vdupq_n_f32(ROUND_MAGIC));
