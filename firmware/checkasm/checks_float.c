@@ -68,49 +68,50 @@ static void check_rope_row(const struct check *check) {
         uint32_t *step = guarded(pairs * sizeof(uint32_t));
         for (unsigned j = 0; j < pairs; j++) // eighths of a turn are where quadrants change
             step[j] = j < 8 ? j << 29 : (uint32_t)random_bits();
-        int16_t *got = guarded(2 * pairs * sizeof(int16_t)), *expected = guarded(2 * pairs * sizeof(int16_t));
+        float *got = guarded(2 * pairs * sizeof(float)), *expected = guarded(2 * pairs * sizeof(float));
         struct call call = {.x = {POINTER(step), ARG(pairs), ARG(positions[i]), POINTER(got)}};
         call_kernel((const void *)rope_row, &call, true);
         call.x[3] = POINTER(expected);
         call_reference((const void *)reference_rope_row, &call, true, pairs);
-        expect_bytes("row", got, expected, 2 * pairs * sizeof(int16_t));
+        expect_floats("row", got, expected, 2 * pairs);
     }
 }
 
-// These return a float; the trampoline does not hand it on, so a kernel with a pointer for it stands in.
-static void rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q, float *scale) {
-    *scale = rotate_and_quantize(x, row, head_dim, q);
+static void reference_rotate_heads(const struct head_input *heads, unsigned count, unsigned head_dim,
+                                   int8_t q[][2 * ROPE_PAIRS_MAX], float *scales) {
+    for (unsigned h = 0; h < count; h++)
+        scales[h] = reference_rotate_and_quantize(heads[h].x, heads[h].rope, head_dim, q[h]);
 }
 
-static void reference_rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q,
-                                  float *scale) {
-    *scale = reference_rotate_and_quantize(x, row, head_dim, q);
-}
-
+// Every other head is rotated; some are zero, or not finite.
 static void check_rotate(const struct check *check) {
     (void)check;
     static const unsigned sizes[] = {16, 32, 64, 80, 96, 128, 256};
-    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (unsigned rotated = 0; rotated < 2; rotated++) {
-            unsigned d = sizes[i];
-            float *x = random_floats(d), *scales = guarded(2 * sizeof(float));
-            int16_t *row = guarded(d * sizeof(int16_t));
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        unsigned d = sizes[i], count = 1 + (i + 4) % HEADS_AT_ONCE;
+        struct head_input heads[HEADS_AT_ONCE];
+        for (unsigned h = 0; h < count; h++) {
+            float *x = random_floats(d), *row = guarded(d * sizeof(float));
             for (unsigned j = 0; j < d; j++)
-                row[j] = (int16_t)((int32_t)random_below(32769) - 16384);
+                row[j] = random_float(1.0f);
             if (i == 1)
-                x[3] = __builtin_inff();
-            if (i == 2 && rotated)
+                x[3] = h % 2 ? __builtin_inff() : __builtin_nanf("");
+            if (i == 2 && h < 2)
                 memset(x, 0, d * sizeof(float));
-            int8_t *got = guarded(d), *expected = guarded(d);
-            struct call call = {
-                .x = {POINTER(x), rotated ? POINTER(row) : 0, ARG(d), POINTER(got), POINTER(scales)}};
-            call_kernel((const void *)rotate_into, &call, true);
-            call.x[3] = POINTER(expected);
-            call.x[4] = POINTER(scales + 1);
-            call_reference((const void *)reference_rotate_into, &call, true, d);
-            expect_bytes("q", got, expected, d);
-            expect_floats("scale", scales, scales + 1, 1);
+            heads[h] = (struct head_input){x, h % 2 ? row : NULL};
         }
+        size_t bytes = count * sizeof(int8_t[2 * ROPE_PAIRS_MAX]);
+        int8_t *got = guarded(bytes), *expected = guarded(bytes);
+        float *scales = guarded(HEADS_AT_ONCE * sizeof(float));
+        float *expected_scales = guarded(HEADS_AT_ONCE * sizeof(float));
+        struct call call = {.x = {POINTER(heads), ARG(count), ARG(d), POINTER(got), POINTER(scales)}};
+        call_kernel((const void *)rotate_and_quantize, &call, true);
+        call.x[3] = POINTER(expected);
+        call.x[4] = POINTER(expected_scales);
+        call_reference((const void *)reference_rotate_heads, &call, true, (uint64_t)count * d);
+        expect_bytes("q", got, expected, bytes);
+        expect_floats("scale", scales, expected_scales, count);
+    }
 }
 
 static void log_sum_exp_into(const float *x, size_t count, float *out) {

@@ -51,8 +51,8 @@ struct forward {
     unsigned first_row; // of it that residual[0] begins with, now that all layers are done
     float *residual[2], *normed, *query, *key, *value, *attended, *gate, *up;
     struct activations quantized;
-    int16_t *rope;      // [batch_max][head_dim]
-    int16_t *sink_rope; // [head_dim]
+    float *rope;      // [batch_max][head_dim]
+    float *sink_rope; // [head_dim]
     struct panel panels[BOARD_CORES];
     float *logits;      // [vocabulary, padded to 16]
     uint32_t *repeated; // a bit per token, for sample(); all zero between its calls

@@ -29,18 +29,28 @@ static float score_factor(unsigned head_dim) {
     return LOG2_E / square_root((float)head_dim);
 }
 
+// The tile's queries, rotated by `rope` of their token, or all by the same when `stride` is 0.
+static void quantize_queries(const struct tile_job *t, const float *rope, unsigned stride,
+                             int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
+    struct head_input heads[ATTENTION_ROWS];
+    const unsigned head_dim = t->ring->shape.head_dim;
+    const float factor = score_factor(head_dim);
+    for (unsigned r = 0; r < t->rows; r++)
+        heads[r] = (struct head_input){t->job->queries + tile_offset(t, r),
+                                       rope + (size_t)((t->first_row + r) / t->group) * stride};
+    rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
+    for (unsigned r = 0; r < t->rows; r++)
+        scales[r] *= factor;
+}
+
 static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
     unsigned head_dim = t->ring->shape.head_dim;
-    float factor = score_factor(head_dim);
     tile->head_dim = head_dim;
     tile->rows = t->rows;
+    quantize_queries(t, t->job->rope, head_dim, tile->query[0], tile->scale[0]);
+    if (tile_position(t, t->rows - 1) >= t->ring->shape.context)
+        quantize_queries(t, t->job->sink_rope, 0, tile->query[1], tile->scale[1]);
     for (unsigned r = 0; r < t->rows; r++) {
-        const float *query = t->job->queries + tile_offset(t, r);
-        const int16_t *rope = t->job->rope + (size_t)((t->first_row + r) / t->group) * head_dim;
-        tile->scale[0][r] = rotate_and_quantize(query, rope, head_dim, tile->query[0][r]) * factor;
-        if (tile_position(t, r) >= t->ring->shape.context)
-            tile->scale[1][r] =
-                rotate_and_quantize(query, t->job->sink_rope, head_dim, tile->query[1][r]) * factor;
         tile->top[r] = 0;
         tile->sum[r] = 0.0f;
         memset(tile->out[r], 0, head_dim * sizeof(float));

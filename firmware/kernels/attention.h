@@ -30,11 +30,11 @@
 /// Queries of `rows` consecutive tokens, the first at absolute `position`; their keys and values are in the
 /// ring.
 struct attention {
-    const float *queries;     // [rows][heads * head_dim], not rotated
-    size_t stride;            // floats from row to row of queries and out
-    const int16_t *rope;      // [rows][head_dim]: rope_row of each token
-    const int16_t *sink_rope; // [head_dim]: rope_row of position context - 1
-    float *out;               // [rows][heads * head_dim]
+    const float *queries;   // [rows][heads * head_dim], not rotated
+    size_t stride;          // floats from row to row of queries and out
+    const float *rope;      // [rows][head_dim]: rope_row of each token
+    const float *sink_rope; // [head_dim]: rope_row of position context - 1
+    float *out;             // [rows][heads * head_dim]
     uint32_t position;
     unsigned rows;
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one

@@ -38,11 +38,6 @@ struct block {
     float factor[ATTENTION_ROWS + KERNEL_ROWS];
 } __attribute__((aligned(64)));
 
-// x where the mask is set, else 0.
-static float32x4_t keep(float32x4_t x, uint32x4_t mask) {
-    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(x), mask));
-}
-
 static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }

@@ -11,6 +11,11 @@
 // Loops of few constant trips over arrays of vectors: unrolled, the arrays live in registers.
 #define UNROLL _Pragma("GCC unroll 8")
 
+/// x where the mask is set, else 0.
+ALWAYS_INLINE float32x4_t keep(float32x4_t x, uint32x4_t mask) {
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(x), mask));
+}
+
 /// exp2_negative() per lane, bit for bit.
 ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
     const uint32x4_t limit = vreinterpretq_u32_f32(vdupq_n_f32(EXP2_LIMIT));

@@ -18,54 +18,103 @@ ALWAYS_INLINE void sine_cosine(float32x4_t x, float32x4_t *sine, float32x4_t *co
     *cosine = vaddq_f32(vmulq_f32(c, x2), vdupq_n_f32(1.0f));
 }
 
-void rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row) {
-    const float32x4_t one = vdupq_n_f32(ROPE_ONE);
+ALWAYS_INLINE float32x4_t flip(float32x4_t x, uint32x4_t sign) {
+    return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(x), sign));
+}
+
+void rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row) {
+    const uint32x4_t sign = vdupq_n_u32(0x80000000u);
     for (unsigned i = 0; i < pairs; i += 4) {
         uint32x4_t phase = vmulq_u32(vld1q_u32(step + i), vdupq_n_u32(position));
         uint32x4_t quadrant = vshrq_n_u32(vaddq_u32(phase, vdupq_n_u32(1u << 29)), 30);
         int32x4_t rest = vreinterpretq_s32_u32(vsubq_u32(phase, vshlq_n_u32(quadrant, 30)));
         float32x4_t s, c;
         sine_cosine(vmulq_f32(vcvtq_f32_s32(rest), vdupq_n_f32(RADIANS_PER_UNIT)), &s, &c);
-        int32x4_t sine = round_f32x4(vmulq_f32(s, one)), cosine = round_f32x4(vmulq_f32(c, one));
         // A quarter turn: (c, s) -> (-s, c); a half turn negates both.
         uint32x4_t odd = vtstq_u32(quadrant, vdupq_n_u32(1)), half = vtstq_u32(quadrant, vdupq_n_u32(2));
-        int32x4_t turned_c = vbslq_s32(odd, vnegq_s32(sine), cosine);
-        int32x4_t turned_s = vbslq_s32(odd, cosine, sine);
-        vst1_s16(row + i, vmovn_s32(vbslq_s32(half, vnegq_s32(turned_c), turned_c)));
-        vst1_s16(row + pairs + i, vmovn_s32(vbslq_s32(half, vnegq_s32(turned_s), turned_s)));
+        float32x4_t turned_c = vbslq_f32(odd, vnegq_f32(s), c), turned_s = vbslq_f32(odd, c, s);
+        half = vandq_u32(half, sign);
+        vst1q_f32(row + i, flip(turned_c, half));
+        vst1q_f32(row + pairs + i, flip(turned_s, half));
     }
 }
 
-// x[head_dim] rotated into y.
-static void rotate(const float *x, const int16_t *row, unsigned head_dim, float *y) {
-    unsigned pairs = head_dim / 2;
-    for (unsigned i = 0; i < pairs; i += 4) {
-        float32x4_t c = vcvtq_n_f32_s32(vmovl_s16(vld1_s16(row + i)), 14);
-        float32x4_t s = vcvtq_n_f32_s32(vmovl_s16(vld1_s16(row + pairs + i)), 14);
-        float32x4_t a = vld1q_f32(x + i), b = vld1q_f32(x + pairs + i);
-        vst1q_f32(y + i, vsubq_f32(vmulq_f32(a, c), vmulq_f32(b, s)));
-        vst1q_f32(y + pairs + i, vaddq_f32(vmulq_f32(b, c), vmulq_f32(a, s)));
-    }
+ALWAYS_INLINE uint32x4_t larger_magnitude(uint32x4_t top, float32x4_t x) {
+    return vmaxq_u32(top, vreinterpretq_u32_f32(vabsq_f32(x)));
 }
 
-float rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q) {
-    float rotated[2 * ROPE_PAIRS_MAX] __attribute__((aligned(16)));
-    if (row) {
-        rotate(x, row, head_dim, rotated);
-        x = rotated;
-    }
+// One head rotated into y; the bits of its largest magnitudes.
+static uint32x4_t rotate(const float *x, const float *row, unsigned head_dim, float *y) {
+    const unsigned pairs = head_dim / 2;
     uint32x4_t top = vdupq_n_u32(0);
-    for (unsigned i = 0; i < head_dim; i += 4)
-        top = vmaxq_u32(top, vbicq_u32(vreinterpretq_u32_f32(vld1q_f32(x + i)), vdupq_n_u32(0x80000000u)));
-    uint32_t magnitude = vmaxvq_u32(top);
-    if (magnitude < float_bits(ACTIVATION_TINY) || magnitude >= INFINITY_BITS) {
-        memset(q, 0, head_dim);
-        return magnitude >= INFINITY_BITS ? __builtin_nanf("") : 0.0f;
+    for (unsigned i = 0; i < pairs; i += 8) {
+        UNROLL
+        for (unsigned j = i; j < i + 8; j += 4) {
+            float32x4_t c = vld1q_f32(row + j), s = vld1q_f32(row + pairs + j);
+            float32x4_t a = vld1q_f32(x + j), b = vld1q_f32(x + pairs + j);
+            float32x4_t first = vfmsq_f32(vmulq_f32(a, c), b, s), second = vfmaq_f32(vmulq_f32(b, c), a, s);
+            top = larger_magnitude(larger_magnitude(top, first), second);
+            vst1q_f32(y + j, first);
+            vst1q_f32(y + pairs + j, second);
+        }
     }
-    float scale = float_from_bits(magnitude) / (float)ACTIVATION_MAX;
-    float32x4_t factor = vdupq_n_f32(1.0f / scale);
-    for (unsigned i = 0; i < head_dim; i += 16)
-        vst1q_s8(q + i, quantize_f32x16(vld1q_f32(x + i), vld1q_f32(x + i + 4), vld1q_f32(x + i + 8),
-                                        vld1q_f32(x + i + 12), factor));
-    return scale;
+    return top;
+}
+
+static uint32x4_t largest(const float *x, unsigned head_dim) {
+    uint32x4_t top = vdupq_n_u32(0), top2 = top;
+    for (unsigned i = 0; i < head_dim; i += 16) {
+        float32x4x4_t v = vld1q_f32_x4(x + i);
+        top = larger_magnitude(larger_magnitude(top, v.val[0]), v.val[1]);
+        top2 = larger_magnitude(larger_magnitude(top2, v.val[2]), v.val[3]);
+    }
+    return vmaxq_u32(top, top2);
+}
+
+// Scales of four heads from their largest magnitudes; the factors are 0 where a head has no finite scale.
+static void scale_4(const uint32x4_t *tops, float *scales, float *factors) {
+    const uint32x4_t top = vpmaxq_u32(vpmaxq_u32(tops[0], tops[1]), vpmaxq_u32(tops[2], tops[3]));
+    const uint32x4_t broken = vcgeq_u32(top, vdupq_n_u32(INFINITY_BITS));
+    const uint32x4_t counts = vcgeq_u32(top, vdupq_n_u32(float_bits(ACTIVATION_TINY)));
+    const float32x4_t value = vreinterpretq_f32_u32(top);
+    float32x4_t scale = vmulq_n_f32(value, 1.0f / ACTIVATION_MAX);
+    float32x4_t factor = vdivq_f32(vdupq_n_f32(ACTIVATION_MAX), value);
+    scale = vbslq_f32(broken, vdupq_n_f32(__builtin_nanf("")), keep(scale, counts));
+    vst1q_f32(scales, scale);
+    vst1q_f32(factors, keep(factor, vbicq_u32(counts, broken)));
+}
+
+// The lowest byte of a float near 1.5 * 2^23 is its integer's.
+static void quantize(const float *x, float factor, unsigned head_dim, int8_t *q) {
+    const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC), factors = vdupq_n_f32(factor);
+    for (unsigned i = 0; i < head_dim; i += 16) {
+        float32x4x4_t v = vld1q_f32_x4(x + i);
+        int16x8_t r[4];
+        UNROLL
+        for (unsigned j = 0; j < 4; j++)
+            r[j] = vreinterpretq_s16_f32(vfmaq_f32(magic, v.val[j], factors));
+        int8x16_t low = vreinterpretq_s8_s16(vuzp1q_s16(r[0], r[1]));
+        int8x16_t high = vreinterpretq_s8_s16(vuzp1q_s16(r[2], r[3]));
+        vst1q_s8(q + i, vuzp1q_s8(low, high));
+    }
+}
+
+void rotate_and_quantize(const struct head_input *heads, unsigned count, unsigned head_dim,
+                         int8_t q[][2 * ROPE_PAIRS_MAX], float *scales) {
+    float rotated[HEADS_AT_ONCE][2 * ROPE_PAIRS_MAX] __attribute__((aligned(16)));
+    float factors[HEADS_AT_ONCE];
+    uint32x4_t tops[HEADS_AT_ONCE];
+    for (unsigned h = 0; h < count; h++)
+        tops[h] = heads[h].rope ? rotate(heads[h].x, heads[h].rope, head_dim, rotated[h])
+                                : largest(heads[h].x, head_dim);
+    for (unsigned h = count; h % 4 != 0; h++)
+        tops[h] = vdupq_n_u32(0);
+    for (unsigned h = 0; h < count; h += 4)
+        scale_4(tops + h, scales + h, factors + h);
+    for (unsigned h = 0; h < count; h++) {
+        if (factors[h] != 0.0f)
+            quantize(heads[h].rope ? rotated[h] : heads[h].x, factors[h], head_dim, q[h]);
+        else
+            memset(q[h], 0, head_dim);
+    }
 }

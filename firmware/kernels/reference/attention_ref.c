@@ -41,6 +41,10 @@ void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const
                 *key_at(page, head_dim, slot, i) = key[i];
                 *value_at(page, head_dim, slot, i) = value[i];
             }
+            // Of the run of 16 slots, those still to come: a probability of 0 must not meet an infinite
+            // scale.
+            for (unsigned next = slot + 1; next % 16 != 0; next++)
+                *scale_at(page, head_dim, 1, next) = 0.0f;
         }
     }
 }
@@ -115,7 +119,7 @@ static void attend(const struct kv_ring *ring, unsigned layer, const struct atte
             reference_rotate_and_quantize(job->queries + at, job->sink_rope, head_dim, row.query) * factor;
         fold_block(&row, ring, layer, kv_head, 0, KV_SINKS);
     }
-    const int16_t *rope = job->rope + token * head_dim;
+    const float *rope = job->rope + token * head_dim;
     row.scale = reference_rotate_and_quantize(job->queries + at, rope, head_dim, row.query) * factor;
     for (uint32_t from = first, to; from <= position; from = to) {
         to = (from / ATTENTION_BLOCK + 1) * ATTENTION_BLOCK;

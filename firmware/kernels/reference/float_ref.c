@@ -22,15 +22,15 @@ static float largest(const float *x, unsigned count) {
 }
 
 // Half to even, without the rounding trick of the fast kernels.
-static int32_t round_half_even(float x) {
-    int32_t below = (int32_t)x - (x < 0.0f && x != (float)(int32_t)x);
-    float rest = x - (float)below;
-    if (rest > 0.5f || (rest == 0.5f && below % 2 != 0))
+static int32_t round_half_even(double x) {
+    int32_t below = (int32_t)x - (x < 0.0 && x != (double)(int32_t)x);
+    double rest = x - (double)below;
+    if (rest > 0.5 || (rest == 0.5 && below % 2 != 0))
         return below + 1;
     return below;
 }
 
-static int8_t quantize(float x) {
+static int8_t quantize(double x) {
     int32_t q = round_half_even(x);
     return (int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
 }
@@ -108,36 +108,36 @@ void reference_add(const float *a, const float *b, size_t count, float *out) {
         out[i] = a[i] + b[i];
 }
 
-void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row) {
+void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row) {
     for (unsigned i = 0; i < pairs; i++) {
         uint32_t phase = position * step[i];
         unsigned quadrant = (phase + 0x20000000u) >> 30;
         float x = (float)(int32_t)(phase - (quadrant << 30)) * RADIANS_PER_UNIT, x2 = x * x;
-        float sine = ((SINE_C7 * x2 + SINE_C5) * x2 + SINE_C3) * x2 * x + x;
-        float cosine = (((COSINE_C8 * x2 + COSINE_C6) * x2 + COSINE_C4) * x2 - 0.5f) * x2 + 1.0f;
-        int32_t s = round_half_even(sine * ROPE_ONE), c = round_half_even(cosine * ROPE_ONE);
-        static const int8_t turns[4][4] = {{1, 0, 0, 1}, {0, -1, 1, 0}, {-1, 0, 0, -1}, {0, 1, -1, 0}};
-        row[i] = (int16_t)(turns[quadrant][0] * c + turns[quadrant][1] * s);
-        row[pairs + i] = (int16_t)(turns[quadrant][2] * c + turns[quadrant][3] * s);
+        float s = ((SINE_C7 * x2 + SINE_C5) * x2 + SINE_C3) * x2 * x + x;
+        float c = (((COSINE_C8 * x2 + COSINE_C6) * x2 + COSINE_C4) * x2 - 0.5f) * x2 + 1.0f;
+        const float turned[4][2] = {{c, s}, {-s, c}, {-c, -s}, {s, -c}};
+        row[i] = turned[quadrant][0];
+        row[pairs + i] = turned[quadrant][1];
     }
 }
 
-float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q) {
+// A product of floats is exact in double: quantize() rounds once, as a fused multiply-add does.
+float reference_rotate_and_quantize(const float *x, const float *row, unsigned head_dim, int8_t *q) {
     float y[2 * ROPE_PAIRS_MAX] = {0};
     unsigned pairs = head_dim / 2;
     for (unsigned i = 0; i < head_dim; i++) {
         y[i] = x[i];
         if (row) {
-            float c = (float)row[i % pairs] / ROPE_ONE, s = (float)row[pairs + i % pairs] / ROPE_ONE;
-            y[i] = i < pairs ? x[i] * c - x[i + pairs] * s : x[i] * c + x[i - pairs] * s;
+            float c = row[i % pairs], s = row[pairs + i % pairs];
+            y[i] = i < pairs ? __builtin_fmaf(-x[i + pairs], s, x[i] * c)
+                             : __builtin_fmaf(x[i - pairs], s, x[i] * c);
         }
     }
     float top = largest(y, head_dim);
     int usable = is_finite(top) && top >= ACTIVATION_TINY;
-    float scale = usable ? top / 127.0f : is_finite(top) ? 0.0f : __builtin_nanf("");
     for (unsigned i = 0; i < head_dim; i++)
-        q[i] = usable ? quantize(y[i] * (1.0f / scale)) : 0;
-    return scale;
+        q[i] = usable ? quantize((double)y[i] * (double)(127.0f / top)) : 0;
+    return usable ? top * (1.0f / 127.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
 }
 
 float reference_log_sum_exp(const float *x, size_t count) {
