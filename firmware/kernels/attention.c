@@ -11,17 +11,29 @@
 struct tile_job {
     const struct kv_ring *ring;
     const struct attention *job;
-    unsigned core, kv_head, group, first_row, rows;
+    unsigned core, kv_head, rows;
+    unsigned token[ATTENTION_ROWS]; // of the job
+    size_t at[ATTENTION_ROWS];      // floats from row 0 of queries and out
 };
 
-static uint32_t tile_position(const struct tile_job *t, unsigned row) {
-    return t->job->position + (t->first_row + row) / t->group;
+static struct tile_job tile_of(const struct kv_ring *ring, const struct attention *job, unsigned core,
+                               unsigned kv_head, unsigned first, unsigned rows) {
+    struct tile_job t = {.ring = ring, .job = job, .core = core, .kv_head = kv_head, .rows = rows};
+    const unsigned group = job->heads / ring->shape.kv_heads;
+    unsigned token = first / group, head = first % group;
+    for (unsigned r = 0; r < rows; r++) {
+        t.token[r] = token;
+        t.at[r] = token * job->stride + (size_t)(kv_head * group + head) * ring->shape.head_dim;
+        if (++head == group) {
+            head = 0;
+            token++;
+        }
+    }
+    return t;
 }
 
-static size_t tile_offset(const struct tile_job *t, unsigned row) {
-    unsigned at = t->first_row + row;
-    unsigned head = t->kv_head * t->group + at % t->group;
-    return at / t->group * t->job->stride + (size_t)head * t->ring->shape.head_dim;
+static uint32_t tile_position(const struct tile_job *t, unsigned row) {
+    return t->job->position + t->token[row];
 }
 
 // 1 / sqrt(head_dim), and base 2 instead of e.
@@ -36,8 +48,7 @@ static void quantize_queries(const struct tile_job *t, const float *rope, unsign
     const unsigned head_dim = t->ring->shape.head_dim;
     const float factor = score_factor(head_dim);
     for (unsigned r = 0; r < t->rows; r++)
-        heads[r] = (struct head_input){t->job->queries + tile_offset(t, r),
-                                       rope + (size_t)((t->first_row + r) / t->group) * stride};
+        heads[r] = (struct head_input){t->job->queries + t->at[r], rope + (size_t)t->token[r] * stride};
     rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
     for (unsigned r = 0; r < t->rows; r++)
         scales[r] *= factor;
@@ -108,7 +119,7 @@ static void walk_blocks(const struct tile_job *t, unsigned layer, struct attenti
 
 static void store_rows(const struct tile_job *t, const struct attention_tile *tile) {
     for (unsigned r = 0; r < t->rows; r++) {
-        float *out = t->job->out + tile_offset(t, r);
+        float *out = t->job->out + t->at[r];
         float32x4_t factor = vdupq_n_f32(1.0f / tile->sum[r]);
         for (unsigned i = 0; i < tile->head_dim; i += 4)
             vst1q_f32(out + i, vmulq_f32(vld1q_f32(tile->out[r] + i), factor));
@@ -124,9 +135,8 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
         for (unsigned first = 0; first < rows; first += ATTENTION_ROWS) {
             if (!is_dealt(share, unit++))
                 continue;
-            struct tile_job t = {ring, job, share.part, kv_head, group, first, rows - first};
-            if (t.rows > ATTENTION_ROWS)
-                t.rows = ATTENTION_ROWS;
+            unsigned count = rows - first < ATTENTION_ROWS ? rows - first : ATTENTION_ROWS;
+            struct tile_job t = tile_of(ring, job, share.part, kv_head, first, count);
             prepare_rows(&t, &tile);
             walk_blocks(&t, layer, &tile);
             store_rows(&t, &tile);

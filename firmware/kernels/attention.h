@@ -23,7 +23,7 @@
 #include "arch/share.h"
 #include "memory/kv_ring.h"
 
-#define ATTENTION_BLOCK 128
+#define ATTENTION_BLOCK 256
 #define SCORE_OFFSET    6144.0f  // 1.5 * 2^12: floats around it are 2^-11 apart
 #define PROBABILITY_MAX 32639.0f // 127 * 256 + 127
 

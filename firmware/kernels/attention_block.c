@@ -130,7 +130,7 @@ static void cut(struct block *b, const struct key_group *groups) {
 }
 
 void attention_block(struct attention_tile *tile, unsigned which, const struct key_group *groups) {
-    struct block b; // not cleared: 6 KB, of which only what has been written is read
+    struct block b; // not cleared: 12 KB, of which only what has been written is read
     b.tile = tile;
     b.which = which;
     cut(&b, groups);

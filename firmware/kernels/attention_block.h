@@ -11,7 +11,7 @@
 #define ATTENTION_ROWS 8  // of a tile
 #define KERNEL_ROWS    4  // of a tile that the assembly takes at once
 #define GROUP_KEYS     16 // four key quads: what a 16-byte vector of probabilities covers
-#define BLOCK_GROUPS   8  // ATTENTION_BLOCK keys
+#define BLOCK_GROUPS   16 // ATTENTION_BLOCK keys
 
 /// 16 keys of a page. Their values lie 32 * head_dim bytes after them, their value scales KV_PAGE_TOKENS
 /// floats after their key scales.

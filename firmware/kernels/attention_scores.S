@@ -7,10 +7,11 @@
 // void attention_scores_masked_ROWS(... , const uint32_t *visible)
 //
 // x0 groups, advance    x1 groups left    x2 queries, 256 bytes a row    x3 head_dim    x4 a scale for each row
-// x5 scores, advance, 512 bytes a row     x6 tops, a vector for each row, updated
+// x5 scores, advance, 1024 bytes a row    x6 tops, a vector for each row, updated
 // x7 (masked) [count][4 rows], advance: bit j for key j; where it is clear the score is 0
-//   x8  constants     x9 walks the queries     x10..x13 walk a key quad each     x14 dims left
-//   x15 bytes of a quad     x16 scores of rows 2 and 3     x17 key scales
+//   x8  constants     x9 walks the queries; scores of a row     x10..x13 walk a key quad each
+//   x14 dims left; mask of a row
+//   x15 bytes of a quad     x16 key scales
 //
 // Keys: [4 quads][head_dim / 4][4 keys][4 dims].
 //
@@ -79,7 +80,7 @@ attention_scores_constants:
         and     \score\().16b, \score\().16b, v15.16b
 .endm
 
-.macro finish_row masked, row, top, sum0, sum1, sum2, sum3, scores, offset
+.macro finish_row masked, row, top, sum0, sum1, sum2, sum3
         scale_quad \sum0, v4
         scale_quad \sum1, v5
         scale_quad \sum2, v6
@@ -91,8 +92,8 @@ attention_scores_constants:
         fmla    v2.4s, \sum2\().4s, v13.s[\row]
         fmla    v3.4s, \sum3\().4s, v13.s[\row]
         .if     \masked
-        add     x9, x7, #(4 * \row)
-        ld1r    {v14.4s}, [x9]
+        add     x14, x7, #(4 * \row)
+        ld1r    {v14.4s}, [x14]
         mask_quad v0, 64
         mask_quad v1, 80
         mask_quad v2, 96
@@ -102,8 +103,9 @@ attention_scores_constants:
         smax    v15.4s, v2.4s, v3.4s
         smax    \top\().4s, \top\().4s, v14.4s
         smax    \top\().4s, \top\().4s, v15.4s
-        stp     q0, q1, [\scores, #\offset]
-        stp     q2, q3, [\scores, #(\offset + 32)]
+        add     x9, x5, #(1024 * \row)
+        stp     q0, q1, [x9]
+        stp     q2, q3, [x9, #32]
 .endm
 
 .macro score_function name, rows, masked
@@ -115,12 +117,11 @@ func \name\()_\rows
         adrp    x8, attention_scores_constants
         add     x8, x8, :lo12:attention_scores_constants
         lsl     x15, x3, #2
-        add     x16, x5, #1024
         ldp     q8, q9, [x6]
         ldp     q10, q11, [x6, #32]
         ldr     q12, [x8]
         ldr     q13, [x4]
-1:      ldp     x10, x17, [x0], #16
+1:      ldp     x10, x16, [x0], #16
         mov     x9, x2
         mov     x14, x3
         add     x11, x10, x15
@@ -152,23 +153,22 @@ func \name\()_\rows
         dot_quad \rows, x13, v19, v23, v27, v31
         subs    x14, x14, #16
         b.ne    2b
-        ldp     q4, q5, [x17]
-        ldp     q6, q7, [x17, #32]
-        finish_row \masked, 0, v8, v16, v17, v18, v19, x5, 0
+        ldp     q4, q5, [x16]
+        ldp     q6, q7, [x16, #32]
+        finish_row \masked, 0, v8, v16, v17, v18, v19
         .if     \rows > 1
-        finish_row \masked, 1, v9, v20, v21, v22, v23, x5, 512
+        finish_row \masked, 1, v9, v20, v21, v22, v23
         .endif
         .if     \rows > 2
-        finish_row \masked, 2, v10, v24, v25, v26, v27, x16, 0
+        finish_row \masked, 2, v10, v24, v25, v26, v27
         .endif
         .if     \rows > 3
-        finish_row \masked, 3, v11, v28, v29, v30, v31, x16, 512
+        finish_row \masked, 3, v11, v28, v29, v30, v31
         .endif
         .if     \masked
         add     x7, x7, #16
         .endif
         add     x5, x5, #64
-        add     x16, x16, #64
         subs    x1, x1, #1
         b.ne    1b
         stp     q8, q9, [x6]

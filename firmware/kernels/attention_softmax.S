@@ -7,11 +7,12 @@
 //
 // x0 groups, advance    x1 groups left    x2 scores, advance; replaced by p * value scale
 // w3 bits of the score whose p would be 2^-127: what lies below gives 0    x4 sum and largest out
+//   x5 walks the scores 8 keys ahead: 32 bytes behind the last one are read (and not used)
 //   x8 constants    x9 scales of the group's keys, those of its values 128 bytes on
 //
 //   A          v0..v3     scores; steps above the floor; exponent and fraction; p
-//   B          v4..v7     value scales; then p * value scale
-//   scratch    v16..v19   g, the fraction behind 1.0     v20..v23  the cubic, odd and even steps
+//   B          v4..v7     the cubic's later steps; value scales, then p * value scale
+//   scratch    v16..v19   g, the fraction behind 1.0     v20..v23  the cubic's first step
 //   constants  v24 floor  v25 leading coefficient        v26 mask of the mantissa
 //   sums       v27 p      v28 largest p * value scale
 //
@@ -41,30 +42,51 @@ attention_softmax_rounding:
         .word   0x4b400080              // 1.5 * 2^23 + 128
         .endr
 
-// Steps above the floor of two vectors, to an exponent and, in g, a fraction.
-.macro split a, b, g0, g1
+// First half of two vectors: from scores to the cubic's first step.
+.macro begin x0, x1, g0, g1, c0, c1
+        ldp     q\x0, q\x1, [x5], #32
         ldp     q\g0, q\g1, [x8]
-        uqsub   v\a\().4s, v\a\().4s, v24.4s
-        uqsub   v\b\().4s, v\b\().4s, v24.4s
-        shl     v\a\().4s, v\a\().4s, #12
-        shl     v\b\().4s, v\b\().4s, #12
-        bit     v\g0\().16b, v\a\().16b, v26.16b
-        bit     v\g1\().16b, v\b\().16b, v26.16b
+        ldp     q\c0, q\c1, [x8, #32]
+        uqsub   v\x0\().4s, v\x0\().4s, v24.4s
+        uqsub   v\x1\().4s, v\x1\().4s, v24.4s
+        shl     v\x0\().4s, v\x0\().4s, #12
+        shl     v\x1\().4s, v\x1\().4s, #12
+        bit     v\g0\().16b, v\x0\().16b, v26.16b
+        bit     v\g1\().16b, v\x1\().16b, v26.16b
+        fmla    v\c0\().4s, v\g0\().4s, v25.4s
+        fmla    v\c1\().4s, v\g1\().4s, v25.4s
 .endm
 
-// to = (coefficient at `offset`) + p * g, two vectors.
-.macro horner to0, to1, offset, p0, p1, g0, g1
-        ldp     q\to0, q\to1, [x8, #\offset]
-        fmla    v\to0\().4s, v\p0\().4s, v\g0\().4s
-        fmla    v\to1\().4s, v\p1\().4s, v\g1\().4s
-.endm
-
-// p of one vector, from its exponent and the cubic; v\scales becomes p * value scale.
-.macro weigh x, cubic, scales
-        bit     v\x\().16b, v\cubic\().16b, v26.16b
-        fmul    v\scales\().4s, v\scales\().4s, v\x\().4s
-        fadd    v27.4s, v27.4s, v\x\().4s
-        smax    v28.4s, v28.4s, v\scales\().4s
+// The same for x, g and c, between which the second half of y, h and d goes on: the one waits while the other
+// computes. `scales` is where y's value scales are.
+.macro begin_and_finish x0, x1, g0, g1, c0, c1, y0, y1, h0, h1, d0, d1, scales
+        ldp     q4, q5, [x8, #64]
+        ldp     q\x0, q\x1, [x5], #32
+        fmla    v4.4s, v\d0\().4s, v\h0\().4s
+        fmla    v5.4s, v\d1\().4s, v\h1\().4s
+        uqsub   v\x0\().4s, v\x0\().4s, v24.4s
+        uqsub   v\x1\().4s, v\x1\().4s, v24.4s
+        ldp     q6, q7, [x8, #96]
+        ldp     q\g0, q\g1, [x8]
+        shl     v\x0\().4s, v\x0\().4s, #12
+        shl     v\x1\().4s, v\x1\().4s, #12
+        fmla    v6.4s, v4.4s, v\h0\().4s
+        fmla    v7.4s, v5.4s, v\h1\().4s
+        ldp     q\c0, q\c1, [x8, #32]
+        ldp     q4, q5, [x9, #\scales]
+        bit     v\g0\().16b, v\x0\().16b, v26.16b
+        bit     v\g1\().16b, v\x1\().16b, v26.16b
+        bit     v\y0\().16b, v6.16b, v26.16b
+        bit     v\y1\().16b, v7.16b, v26.16b
+        fmla    v\c0\().4s, v\g0\().4s, v25.4s
+        fmla    v\c1\().4s, v\g1\().4s, v25.4s
+        fmul    v4.4s, v4.4s, v\y0\().4s
+        fadd    v27.4s, v27.4s, v\y0\().4s
+        fmul    v5.4s, v5.4s, v\y1\().4s
+        fadd    v27.4s, v27.4s, v\y1\().4s
+        smax    v28.4s, v28.4s, v4.4s
+        smax    v28.4s, v28.4s, v5.4s
+        stp     q4, q5, [x2], #32
 .endm
 
 func attention_exponents
@@ -72,31 +94,17 @@ func attention_exponents
         add     x8, x8, :lo12:attention_softmax_constants
         mov     w9, #0xcf07
         movk    w9, #0x3d9d, lsl #16    // EXP2_G3
+        mov     x5, x2
         dup     v24.4s, w3
         dup     v25.4s, w9
         movi    v26.4s, #0x7f, msl #16
         movi    v27.4s, #0
         movi    v28.4s, #0
+        begin   0, 1, 16, 17, 20, 21
 1:      ldr     x9, [x0, #8]
-        ldp     q0, q1, [x2]
-        ldp     q2, q3, [x2, #32]
         add     x0, x0, #16
-        split   0, 1, 16, 17
-        split   2, 3, 18, 19
-        horner  20, 21, 32, 25, 25, 16, 17
-        horner  22, 23, 32, 25, 25, 18, 19
-        horner  4, 5, 64, 20, 21, 16, 17
-        horner  6, 7, 64, 22, 23, 18, 19
-        horner  20, 21, 96, 4, 5, 16, 17
-        horner  22, 23, 96, 6, 7, 18, 19
-        ldp     q4, q5, [x9, #128]
-        ldp     q6, q7, [x9, #160]
-        weigh   0, 20, 4
-        weigh   1, 21, 5
-        weigh   2, 22, 6
-        weigh   3, 23, 7
-        stp     q4, q5, [x2], #32
-        stp     q6, q7, [x2], #32
+        begin_and_finish 2, 3, 18, 19, 22, 23, 0, 1, 16, 17, 20, 21, 128
+        begin_and_finish 0, 1, 16, 17, 20, 21, 2, 3, 18, 19, 22, 23, 160
         subs    x1, x1, #1
         b.ne    1b
         stp     q27, q28, [x4]

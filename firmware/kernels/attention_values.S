@@ -5,7 +5,7 @@
 // void attention_values_ROWS(const struct key_group *groups, uint64_t count, const int8_t *halves,
 //                            uint64_t head_dim, const float32x4_t factors[2], float *out)
 //
-// x0 groups    x1 their number    x2 halves, 256 bytes a row: [group][upper, lower][16 keys]    x3 dims left
+// x0 groups    x1 their number    x2 halves, 512 bytes a row: [group][upper, lower][16 keys]    x3 dims left
 // x4 alpha and unit, a lane for each row    x5 out, advance, 1024 bytes a row
 //   x6  bytes from a group's keys to these 16 dims of its values    x7  bytes of a quad
 //   x9  walks the halves      x10 walks the groups, x11 those left    x12 walks the values
@@ -19,8 +19,8 @@
 //   sums        v16..v31  row r, dims 4c.. in v(16 + 4r + c)
 //
 // V slots of 4 rows, 16 dims and 16 keys: 2 * 64 SDOT; of 4 rows, 16 dims and a block: 16 each of MOVI, SHL, FMUL
-// and FMLA, 32 for SCVTF (V0), 16 for STP: 112, which is .44 cycles a pair at 128 keys and head_dim 64.
-// Bound there: 4.44 cycles a pair.
+// and FMLA, 32 for SCVTF (V0), 16 for STP: 112, which is .22 cycles a pair at 256 keys and head_dim 64.
+// Bound there: 4.22 cycles a pair.
 #include "arch/asm.h"
 
 .macro dot_rows rows, values, lane, sum0, sum1, sum2, sum3
@@ -52,13 +52,13 @@
         mov     x11, x1
 2:      ldr     x12, [x10], #16
         .if     \rows > 3
-        ldr     q3, [x9, #768]
+        ldr     q3, [x9, #1536]
         .endif
         .if     \rows > 2
-        ldr     q2, [x9, #512]
+        ldr     q2, [x9, #1024]
         .endif
         .if     \rows > 1
-        ldr     q1, [x9, #256]
+        ldr     q1, [x9, #512]
         .endif
         ldr     q0, [x9], #32
         add     x12, x12, x6

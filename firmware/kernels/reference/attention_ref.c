@@ -93,15 +93,16 @@ static void fold_block(struct row *row, const struct kv_ring *ring, unsigned lay
     int counts = largest >= ACTIVATION_TINY;
     float unit = counts ? largest * (1.0f / PROBABILITY_MAX) : 0.0f;
     float factor = counts ? PROBABILITY_MAX / largest : 0.0f;
-    for (unsigned i = 0; i < head_dim; i++) {
-        int32_t total = 0;
-        for (uint32_t j = from; j < to; j++) {
-            float rounded = __builtin_fmaf(pv[j - from], factor, ROUND_MAGIC); // half to even
-            int32_t u = (int32_t)float_bits(rounded) - ROUND_MAGIC_BITS;
-            total += u * *value_at(page_at(ring, layer, head, j / 32), head_dim, j % 32, i);
-        }
-        row->out[i] = __builtin_fmaf((float)total, unit, row->out[i] * alpha);
+    int32_t total[2 * ROPE_PAIRS_MAX] = {0};
+    for (uint32_t j = from; j < to; j++) {
+        uint8_t *page = page_at(ring, layer, head, j / 32);
+        float rounded = __builtin_fmaf(pv[j - from], factor, ROUND_MAGIC); // half to even
+        int32_t u = (int32_t)float_bits(rounded) - ROUND_MAGIC_BITS;
+        for (unsigned i = 0; i < head_dim; i++)
+            total[i] += u * *value_at(page, head_dim, j % 32, i);
     }
+    for (unsigned i = 0; i < head_dim; i++)
+        row->out[i] = __builtin_fmaf((float)total[i], unit, row->out[i] * alpha);
 }
 
 static void attend(const struct kv_ring *ring, unsigned layer, const struct attention *job, unsigned token,
