@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention.h"
 
-#include "arch/string.h"
 #include "kernels/attention_block.h"
 #include "kernels/neon.h"
 #include "kernels/rope.h"
@@ -54,6 +53,14 @@ static void quantize_queries(const struct tile_job *t, const float *rope, unsign
         scales[r] *= factor;
 }
 
+static void clear_row(float *out, unsigned head_dim) {
+    for (float *const end = out + head_dim; out != end; out += 16) {
+        UNROLL
+        for (unsigned i = 0; i < 16; i += 4)
+            vst1q_f32(out + i, vdupq_n_f32(0.0f));
+    }
+}
+
 static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
     unsigned head_dim = t->ring->shape.head_dim;
     tile->head_dim = head_dim;
@@ -64,7 +71,7 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
     for (unsigned r = 0; r < t->rows; r++) {
         tile->top[r] = 0;
         tile->sum[r] = 0.0f;
-        memset(tile->out[r], 0, head_dim * sizeof(float));
+        clear_row(tile->out[r], head_dim);
     }
 }
 
@@ -119,10 +126,14 @@ static void walk_blocks(const struct tile_job *t, unsigned layer, struct attenti
 
 static void store_rows(const struct tile_job *t, const struct attention_tile *tile) {
     for (unsigned r = 0; r < t->rows; r++) {
-        float *out = t->job->out + t->at[r];
-        float32x4_t factor = vdupq_n_f32(1.0f / tile->sum[r]);
-        for (unsigned i = 0; i < tile->head_dim; i += 4)
-            vst1q_f32(out + i, vmulq_f32(vld1q_f32(tile->out[r] + i), factor));
+        const float32x4_t factor = vdupq_n_f32(1.0f / tile->sum[r]);
+        const float *from = tile->out[r];
+        float *to = t->job->out + t->at[r];
+        for (float *const end = to + tile->head_dim; to != end; to += 16, from += 16) {
+            UNROLL
+            for (unsigned i = 0; i < 16; i += 4)
+                vst1q_f32(to + i, vmulq_f32(vld1q_f32(from + i), factor));
+        }
     }
 }
 

@@ -39,37 +39,10 @@ void rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *ro
     }
 }
 
-ALWAYS_INLINE uint32x4_t larger_magnitude(uint32x4_t top, float32x4_t x) {
-    return vmaxq_u32(top, vreinterpretq_u32_f32(vabsq_f32(x)));
-}
-
-// One head rotated into y; the bits of its largest magnitudes.
-static uint32x4_t rotate(const float *x, const float *row, unsigned head_dim, float *y) {
-    const unsigned pairs = head_dim / 2;
-    uint32x4_t top = vdupq_n_u32(0);
-    for (unsigned i = 0; i < pairs; i += 8) {
-        UNROLL
-        for (unsigned j = i; j < i + 8; j += 4) {
-            float32x4_t c = vld1q_f32(row + j), s = vld1q_f32(row + pairs + j);
-            float32x4_t a = vld1q_f32(x + j), b = vld1q_f32(x + pairs + j);
-            float32x4_t first = vfmsq_f32(vmulq_f32(a, c), b, s), second = vfmaq_f32(vmulq_f32(b, c), a, s);
-            top = larger_magnitude(larger_magnitude(top, first), second);
-            vst1q_f32(y + j, first);
-            vst1q_f32(y + pairs + j, second);
-        }
-    }
-    return top;
-}
-
-static uint32x4_t largest(const float *x, unsigned head_dim) {
-    uint32x4_t top = vdupq_n_u32(0), top2 = top;
-    for (unsigned i = 0; i < head_dim; i += 16) {
-        float32x4x4_t v = vld1q_f32_x4(x + i);
-        top = larger_magnitude(larger_magnitude(top, v.val[0]), v.val[1]);
-        top2 = larger_magnitude(larger_magnitude(top2, v.val[2]), v.val[3]);
-    }
-    return vmaxq_u32(top, top2);
-}
+// rope.S, one head each. `largest` are the bits of the largest magnitudes, in four lanes.
+void rotate_head(const float *x, uint64_t head_dim, const float *rope, float *y, uint32x4_t *largest);
+void measure_head(const float *x, uint64_t head_dim, uint32x4_t *largest);
+void quantize_head(const float *x, uint64_t head_dim, int8_t *q, float factor);
 
 // Scales of four heads from their largest magnitudes; the factors are 0 where a head has no finite scale.
 static void scale_4(const uint32x4_t *tops, float *scales, float *factors) {
@@ -84,36 +57,23 @@ static void scale_4(const uint32x4_t *tops, float *scales, float *factors) {
     vst1q_f32(factors, keep(factor, vbicq_u32(counts, broken)));
 }
 
-// The lowest byte of a float near 1.5 * 2^23 is its integer's.
-static void quantize(const float *x, float factor, unsigned head_dim, int8_t *q) {
-    const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC), factors = vdupq_n_f32(factor);
-    for (unsigned i = 0; i < head_dim; i += 16) {
-        float32x4x4_t v = vld1q_f32_x4(x + i);
-        int16x8_t r[4];
-        UNROLL
-        for (unsigned j = 0; j < 4; j++)
-            r[j] = vreinterpretq_s16_f32(vfmaq_f32(magic, v.val[j], factors));
-        int8x16_t low = vreinterpretq_s8_s16(vuzp1q_s16(r[0], r[1]));
-        int8x16_t high = vreinterpretq_s8_s16(vuzp1q_s16(r[2], r[3]));
-        vst1q_s8(q + i, vuzp1q_s8(low, high));
-    }
-}
-
 void rotate_and_quantize(const struct head_input *heads, unsigned count, unsigned head_dim,
                          int8_t q[][2 * ROPE_PAIRS_MAX], float *scales) {
     float rotated[HEADS_AT_ONCE][2 * ROPE_PAIRS_MAX] __attribute__((aligned(16)));
     float factors[HEADS_AT_ONCE];
     uint32x4_t tops[HEADS_AT_ONCE];
     for (unsigned h = 0; h < count; h++)
-        tops[h] = heads[h].rope ? rotate(heads[h].x, heads[h].rope, head_dim, rotated[h])
-                                : largest(heads[h].x, head_dim);
+        if (heads[h].rope)
+            rotate_head(heads[h].x, head_dim, heads[h].rope, rotated[h], &tops[h]);
+        else
+            measure_head(heads[h].x, head_dim, &tops[h]);
     for (unsigned h = count; h % 4 != 0; h++)
         tops[h] = vdupq_n_u32(0);
     for (unsigned h = 0; h < count; h += 4)
         scale_4(tops + h, scales + h, factors + h);
     for (unsigned h = 0; h < count; h++) {
         if (factors[h] != 0.0f)
-            quantize(heads[h].rope ? rotated[h] : heads[h].x, factors[h], head_dim, q[h]);
+            quantize_head(heads[h].rope ? rotated[h] : heads[h].x, head_dim, q[h], factors[h]);
         else
             memset(q[h], 0, head_dim);
     }
