@@ -3,29 +3,39 @@
 
 #include "kernels/neon.h"
 
-void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
-                   float epsilon, float *out) {
-    for (unsigned row = 0; row < rows; row++, x += stride, out += stride) {
-        float32x4_t squares = vdupq_n_f32(0.0f);
-        for (unsigned i = 0; i < k; i += 4) {
-            float32x4_t v = vld1q_f32(x + i);
-            squares = vaddq_f32(squares, vmulq_f32(v, v));
-        }
-        float sum = (squares[0] + squares[1]) + (squares[2] + squares[3]);
-        float32x4_t factor = vdupq_n_f32(1.0f / square_root(sum / (float)k + epsilon));
-        for (unsigned i = 0; i < k; i += 4)
-            vst1q_f32(out + i, vmulq_f32(vmulq_f32(vld1q_f32(x + i), factor), vld1q_f32(weight + i)));
-    }
+// elementwise.S. `stride` is in bytes.
+void sum_squares(const float *x, uint64_t count, float32x4_t sums[4]);
+typedef void scale_rows(const float *x, size_t stride, const float *weight, uint64_t count, float *out,
+                        float factor, float second);
+extern scale_rows scale_row, scale_two_rows;
+
+static float norm_factor(const float *x, unsigned k, float share, float epsilon) {
+    float32x4_t s[4];
+    sum_squares(x, k, s);
+    float32x4_t lanes = vaddq_f32(vaddq_f32(s[0], s[1]), vaddq_f32(s[2], s[3]));
+    float sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    return 1.0f / square_root(sum * share + epsilon);
 }
 
-void swiglu(float *gate, const float *up, size_t count) {
-    const float32x4_t one = vdupq_n_f32(1.0f), log2_e = vdupq_n_f32(LOG2_E);
-    for (size_t i = 0; i < count; i += 4) {
-        float32x4_t g = vld1q_f32(gate + i);
-        float32x4_t t = exp2_negative_f32x4(vabsq_f32(vmulq_f32(g, log2_e)));
-        uint32x4_t negative = vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(g), 31));
-        float32x4_t sigmoid = vdivq_f32(vbslq_f32(negative, t, one), vaddq_f32(one, t));
-        vst1q_f32(gate + i, vmulq_f32(vmulq_f32(g, sigmoid), vld1q_f32(up + i)));
+// Two rows share the loads of the weights. A row's factor takes long to come: the rows before are scaled
+// meanwhile.
+void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
+                   float epsilon, float *out) {
+    const float share = 1.0f / (float)k;
+    float first = 0.0f, second = 0.0f, next_first = 0.0f, next_second = 0.0f;
+    for (unsigned row = 0; row < rows + 2; row += 2) {
+        const float *next = x + row * stride;
+        if (row < rows)
+            next_first = norm_factor(next, k, share, epsilon);
+        if (row + 1 < rows)
+            next_second = norm_factor(next + stride, k, share, epsilon);
+        if (row >= 2) {
+            scale_rows *scale = row - 1 < rows ? scale_two_rows : scale_row;
+            scale(next - 2 * stride, stride * sizeof(float), weight, k, out + (row - 2) * stride, first,
+                  second);
+        }
+        first = next_first;
+        second = next_second;
     }
 }
 

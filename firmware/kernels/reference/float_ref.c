@@ -85,21 +85,43 @@ float reference_square_root(float x) {
 void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                         float epsilon, float *out) {
     for (unsigned row = 0; row < rows; row++) {
-        float lane[4] = {0};
+        float lane[16] = {0}, sum[4];
         for (unsigned i = 0; i < k; i++)
-            lane[i % 4] += x[row * stride + i] * x[row * stride + i];
-        float mean = ((lane[0] + lane[1]) + (lane[2] + lane[3])) / (float)k;
+            lane[i % 16] = __builtin_fmaf(x[row * stride + i], x[row * stride + i], lane[i % 16]);
+        for (unsigned i = 0; i < 4; i++)
+            sum[i] = (lane[i] + lane[4 + i]) + (lane[8 + i] + lane[12 + i]);
+        float mean = ((sum[0] + sum[1]) + (sum[2] + sum[3])) * (1.0f / (float)k);
         float factor = 1.0f / reference_square_root(mean + epsilon);
         for (unsigned i = 0; i < k; i++)
             out[row * stride + i] = x[row * stride + i] * factor * weight[i];
     }
 }
 
+// FRECPE of a normal number below 2^126 (Arm Architecture Reference Manual, RecipEstimate()): nine bits of
+// the reciprocal of the middle of what the upper eight fraction bits leave open.
+static float reciprocal_estimate(float x) {
+    uint32_t bits = float_bits(x), exponent = bits >> 23, fraction = bits >> 15 & 0xff;
+    uint32_t estimate = ((1u << 19) / ((256 + fraction) * 2 + 1) + 1) / 2; // 256..511
+    return float_from_bits((253 - exponent) << 23 | (estimate & 0xff) << 15);
+}
+
+static float e_to_minus(float x) {
+    float shifted = __builtin_fmaf(-x, LOG2_E, ROUND_MAGIC);
+    float f = __builtin_fmaf(x, LOG2_E, shifted - ROUND_MAGIC);
+    float p = __builtin_fmaf(EXP2_C4, f, -EXP2_C3);
+    p = __builtin_fmaf(p, f, EXP2_C2);
+    p = __builtin_fmaf(p, f, -EXP2_C1);
+    p = __builtin_fmaf(p, f, 1.0f);
+    return float_from_bits(float_bits(p) + (float_bits(shifted) << 23));
+}
+
 void reference_swiglu(float *gate, const float *up, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        float g = gate[i], t = exp2_negative(magnitude(g * LOG2_E));
-        int negative = float_bits(g) >> 31;
-        gate[i] = g * ((negative ? t : 1.0f) / (1.0f + t)) * up[i];
+        float g = gate[i] < -86.0f ? -86.0f : gate[i];
+        float d = 1.0f + e_to_minus(g > 86.0f ? 86.0f : g), r = reciprocal_estimate(d);
+        r *= __builtin_fmaf(-d, r, 2.0f);
+        r *= __builtin_fmaf(-d, r, 2.0f);
+        gate[i] = g * up[i] * r;
     }
 }
 
