@@ -4,6 +4,7 @@
 #include "checkasm/checkasm.h"
 #include "kernels/elementwise.h"
 #include "kernels/logits.h"
+#include "kernels/neon.h"
 #include "kernels/reference/reference.h"
 #include "kernels/rope.h"
 
@@ -140,7 +141,54 @@ static void check_log_sum_exp(const struct check *check) {
     }
 }
 
+// The exponentials are inlined into the kernels: loops over them stand in.
+static void exp2_negative_rows(const float *x, size_t count, float *out) {
+    for (size_t i = 0; i < count; i += 4)
+        vst1q_f32(out + i, exp2_negative_f32x4(vld1q_f32(x + i)));
+}
+
+static void reference_exp2_negative_rows(const float *x, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = exp2_negative(x[i]);
+}
+
+static void exp2_steps_rows(const uint32_t *steps, size_t count, float *out) {
+    for (size_t i = 0; i < count; i += 4)
+        vst1q_f32(out + i, exp2_steps_u32x4(vld1q_u32(steps + i)));
+}
+
+static void reference_exp2_steps_rows(const uint32_t *steps, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = exp2_steps(steps[i]);
+}
+
+static void check_exp2(const struct check *check) {
+    static const float special[] = {0.0f, 0.5f, 126.0f, 127.0f, 3e38f, __builtin_inff(), -1.0f, -0.0f};
+    const size_t count = 4096, specials = sizeof special / sizeof special[0];
+    union {
+        float x;
+        uint32_t steps;
+    } *in = guarded(count * sizeof *in);
+    float *got = guarded(count * sizeof(float)), *expected = guarded(count * sizeof(float));
+    for (size_t i = 0; i < count; i++) {
+        if (check->variant)
+            in[i].steps = i < 2 ? (uint32_t)i * EXP2_ZERO_STEPS : random_below(EXP2_ZERO_STEPS);
+        else
+            in[i].x = i < specials ? special[i] : magnitude(random_float(130.0f));
+    }
+    struct call call = {.x = {POINTER(in), count, POINTER(got)}};
+    call_kernel(check->variant ? (const void *)exp2_steps_rows : (const void *)exp2_negative_rows, &call,
+                true);
+    call.x[2] = POINTER(expected);
+    call_reference(check->variant ? (const void *)reference_exp2_steps_rows
+                                  : (const void *)reference_exp2_negative_rows,
+                   &call, true, count);
+    expect_floats("power", got, expected, count);
+}
+
 const struct check checks_float[] = {
+    {"exp2_negative", check_exp2, 0},
+    {"exp2_steps", check_exp2, 1},
     {"rms_norm_rows", check_rms_norm, 0},
     {"swiglu", check_swiglu, 0},
     {"add", check_add, 0},

@@ -85,6 +85,39 @@ def test_rotations_are_exact_at_any_position(library: ctypes.CDLL, position: int
     assert np.abs(row - expected).max() <= 4e-7
 
 
+def powers(library: ctypes.CDLL, name: str, arguments: npt.NDArray[np.float32] | npt.NDArray[np.uint32]) -> F64:
+    out = np.empty(len(arguments), np.float32)
+    library[name](ctypes.c_void_p(kl.address(arguments)), ctypes.c_size_t(len(out)), ctypes.c_void_p(kl.address(out)))
+    return out.astype(np.float64)
+
+
+def test_the_power_of_two_is_within_its_bound(library: ctypes.CDLL) -> None:
+    x = np.linspace(0, 126, 200_001, dtype=np.float32)
+    assert np.abs(powers(library, "host_exp2_negative", x) / np.exp2(-x.astype(np.float64)) - 1).max() < 3.1e-6
+    assert powers(library, "host_exp2_negative", np.float32([0, np.inf])).tolist() == [1, 2.0**-126]
+
+
+def test_the_power_of_softmax_is_within_its_bound_monotonic_and_exact_at_both_ends(library: ctypes.CDLL) -> None:
+    steps = np.arange((127 << 11) + 1, dtype=np.uint32)
+    power = powers(library, "host_exp2_steps", steps)
+    assert power[0] == 0
+    assert power[-1] == 1
+    assert (np.diff(power) > 0).all()
+    normal = steps >= 1 << 11
+    assert np.abs(power[normal] / np.exp2(steps[normal] / 2048 - 127) - 1).max() < 8.6e-5
+
+
+def test_swiglu_is_within_a_few_roundings(library: ctypes.CDLL) -> None:
+    gate = np.float32([*np.linspace(-86, 100, 5001), 0.0, -1e30, 1e30])
+    up = np.linspace(-2, 2, len(gate), dtype=np.float32)
+    x = gate.astype(np.float64)
+    expected = x * up / (1 + np.exp(-np.maximum(x, -700)))
+    library.reference_swiglu(
+        ctypes.c_void_p(kl.address(gate)), ctypes.c_void_p(kl.address(up)), ctypes.c_size_t(len(gate))
+    )
+    assert (np.abs(gate - expected) <= 6e-6 * np.abs(expected) + 1e-34).all()
+
+
 def softmax(x: F64) -> F64:
     e = np.exp(x - x.max())
     return np.asarray(e / e.sum())
