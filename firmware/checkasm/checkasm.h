@@ -3,11 +3,12 @@
 // sizes, guarded buffers, and a trampoline that checks the calling convention.
 //
 // One line per kernel, as log text:
-//   checkasm NAME ok cycles C ref R work W
+//   checkasm NAME ok cycles C ref R work W bound B
 //   checkasm NAME FAIL DETAIL
 // C and R are cycles of the kernel and of its reference on the same input of W multiply-accumulates or
-// elements, by the board's counters (0 where it has none). The last line is `checkasm done N passed M
-// failed`.
+// elements, by the board's counters (0 where it has none). B is the static bound: cycles that the busiest
+// pipe of a Cortex-A76 needs, as the kernel's source counts them; 0 where it does not. The last line is
+// `checkasm done N passed M failed`.
 #pragma once
 
 #include <stdbool.h>
@@ -21,10 +22,14 @@ struct check {
     int variant; // what distinguishes entries with the same function, such as a format
 };
 
-extern const struct check checks_linear[], checks_float[], checks_attention[]; // each ends with a NULL name
+extern const struct check checks_linear[], checks_requantize[], checks_float[], checks_int8[],
+    checks_attention[]; // each ends with a NULL name
 
 /// Seed of all inputs; a console may write another one before the image starts.
 extern uint64_t checkasm_seed;
+
+/// Checks whose names begin with this are run; a console may write something here before the image starts.
+extern char checkasm_only[64];
 
 /// Takes the memory for all buffers. False when the activation pool is too small.
 bool checks_init(void);
@@ -56,8 +61,13 @@ struct call {
 /// Calls the kernel with junk in every register that it may not read, and fails the check when it does not
 /// preserve x19-x29, d8-d15, sp or the stack above its frame. Adds the cycles to the check's when `timed`.
 void call_kernel(const void *kernel, const struct call *call, bool timed);
+/// Calls the kernel once for its data to be in the caches, where what is timed should not be what DRAM costs.
+void warm_up(const void *kernel, const struct call *call);
 /// Calls the reference; only timed.
 void call_reference(const void *reference, const struct call *call, bool timed, uint64_t work);
+
+/// Adds to the static bound of what is timed.
+void add_bound(uint64_t cycles);
 
 /// Compares results; the first difference is reported with its index and both values.
 void expect_bytes(const char *what, const void *got, const void *expected, size_t bytes);

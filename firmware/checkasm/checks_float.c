@@ -3,6 +3,7 @@
 #include "arch/string.h"
 #include "checkasm/checkasm.h"
 #include "kernels/elementwise.h"
+#include "kernels/exp2.h"
 #include "kernels/logits.h"
 #include "kernels/neon.h"
 #include "kernels/reference/reference.h"
@@ -16,7 +17,7 @@ static float *random_floats(size_t count) {
 
 static void check_rms_norm(const struct check *check) {
     (void)check;
-    static const unsigned widths[] = {16, 32, 112, 576};
+    static const unsigned widths[] = {16, 32, 112, 64, 576};
     for (unsigned i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         unsigned k = widths[i], rows = 1 + i;
         size_t stride = k + 8;
@@ -25,9 +26,14 @@ static void check_rms_norm(const struct check *check) {
               *expected = guarded(rows * stride * sizeof(float));
         struct call call = {.x = {POINTER(x), stride, ARG(rows), ARG(k), POINTER(weight), POINTER(got)},
                             .s = {1e-5f}};
-        call_kernel((const void *)rms_norm_rows, &call, true);
+        const bool timed = k == 576;
+        if (timed) {
+            add_bound((uint64_t)rows * k * 3 / 4); // six V slots per vector
+            warm_up((const void *)rms_norm_rows, &call);
+        }
+        call_kernel((const void *)rms_norm_rows, &call, timed);
         call.x[5] = POINTER(expected);
-        call_reference((const void *)reference_rms_norm, &call, true, (uint64_t)rows * k);
+        call_reference((const void *)reference_rms_norm, &call, timed, (uint64_t)rows * k);
         expect_floats("out", got, expected, rows * stride);
     }
 }
@@ -41,23 +47,39 @@ static void check_swiglu(const struct check *check) {
     for (size_t i = 0; i < count; i++)
         gate[i] = i < specials ? special[i] : gate[i] * 20.0f;
     memcpy(expected, gate, count * sizeof(float));
-    struct call call = {.x = {POINTER(gate), POINTER(up), count}};
-    call_kernel((const void *)swiglu, &call, true);
-    call.x[0] = POINTER(expected);
-    call_reference((const void *)reference_swiglu, &call, true, count);
+    // All of it, then columns of wider matrices, as forward passes have them.
+    struct call call = {.x = {POINTER(gate), count, POINTER(up), count, ARG(1), ARG(count)}};
+    warm_up((const void *)swiglu_rows, &call);
+    memcpy(gate, expected, count * sizeof(float));
+    add_bound(count * 31 / 8); // 31 V slots per vector
+    for (unsigned columns = 0; columns <= 16; columns += 16) {
+        if (columns != 0)
+            call = (struct call){.x = {POINTER(gate), 64, POINTER(up), 32, ARG(16), ARG(columns)}};
+        call_kernel((const void *)swiglu_rows, &call, columns == 0);
+        call.x[0] = POINTER(expected);
+        call_reference((const void *)reference_swiglu, &call, columns == 0, count);
+    }
     expect_floats("gate", gate, expected, count);
 }
 
 static void check_add(const struct check *check) {
     (void)check;
-    for (size_t count = 4; count <= 1024; count *= 4) {
-        float *a = random_floats(count), *b = random_floats(count);
+    for (unsigned columns = 4; columns <= 64; columns *= 4) {
+        const unsigned rows = 16;
+        const size_t stride = columns + 16, count = rows * stride;
+        float *a = random_floats(count), *b = random_floats(rows * columns);
         float *got = guarded(count * sizeof(float)), *expected = guarded(count * sizeof(float));
-        struct call call = {.x = {POINTER(a), POINTER(b), count, POINTER(got)}};
-        call_kernel((const void *)add, &call, true);
-        call.x[3] = POINTER(expected);
-        call_reference((const void *)reference_add, &call, true, count);
-        expect_floats("out", got, expected, count);
+        struct call call = {
+            .x = {POINTER(a), stride, POINTER(b), columns, ARG(rows), ARG(columns), POINTER(got)}};
+        const bool timed = columns == 64;
+        if (timed) {
+            add_bound(rows * columns * 3 / 8); // three V slots per vector
+            warm_up((const void *)add_rows, &call);
+        }
+        call_kernel((const void *)add_rows, &call, timed);
+        call.x[6] = POINTER(expected);
+        call_reference((const void *)reference_add, &call, timed, rows * columns);
+        expect_floats("out", got, expected, count); // what lies between the rows must stay 0
     }
 }
 
@@ -141,6 +163,29 @@ static void check_log_sum_exp(const struct check *check) {
     }
 }
 
+static void logits_above_into(const float *x, int32_t key, uint8_t *out) {
+    *out = logits_above(x, key);
+}
+
+static void reference_logits_above_into(const float *x, int32_t key, uint8_t *out) {
+    *out = reference_logits_above(x, key);
+}
+
+static void check_logits_above(const struct check *check) {
+    (void)check;
+    for (unsigned i = 0; i < 2 * LOGITS_RUN; i++) {
+        float *x = random_floats(LOGITS_RUN);
+        x[random_below(LOGITS_RUN)] = i % 4 == 0 ? __builtin_nanf("") : i % 4 == 1 ? -0.0f : 0.0f;
+        int32_t key = ordered_float(x[i % LOGITS_RUN]);
+        uint8_t *out = guarded(2);
+        struct call call = {.x = {POINTER(x), ARG(key), POINTER(out)}};
+        call_kernel((const void *)logits_above_into, &call, true);
+        call.x[2] = POINTER(out + 1);
+        call_reference((const void *)reference_logits_above_into, &call, true, LOGITS_RUN);
+        expect_bytes("above", out, out + 1, 1);
+    }
+}
+
 // The exponentials are inlined into the kernels: loops over them stand in.
 static void exp2_negative_rows(const float *x, size_t count, float *out) {
     for (size_t i = 0; i < count; i += 4)
@@ -190,10 +235,11 @@ const struct check checks_float[] = {
     {"exp2_negative", check_exp2, 0},
     {"exp2_steps", check_exp2, 1},
     {"rms_norm_rows", check_rms_norm, 0},
-    {"swiglu", check_swiglu, 0},
-    {"add", check_add, 0},
+    {"swiglu_rows", check_swiglu, 0},
+    {"add_rows", check_add, 0},
     {"rope_row", check_rope_row, 0},
     {"rotate_and_quantize", check_rotate, 0},
     {"log_sum_exp", check_log_sum_exp, 0},
+    {"logits_above", check_logits_above, 0},
     {NULL, NULL, 0},
 };

@@ -14,6 +14,7 @@
 unsigned checked_call(const void *kernel, const struct call *call);
 
 uint64_t checkasm_seed = 0x9e3779b97f4a7c15u;
+char checkasm_only[64] __attribute__((section(".data"))); // where start-up clears nothing
 
 static uint8_t *arena; // of the activation pool
 static size_t arena_used;
@@ -29,7 +30,7 @@ static uint64_t random_state;
 static struct {
     const struct check *check;
     bool failed;
-    uint64_t kernel_cycles, reference_cycles, work;
+    uint64_t kernel_cycles, reference_cycles, work, bound;
 } current;
 
 bool checks_init(void) {
@@ -141,6 +142,10 @@ void call_kernel(const void *kernel, const struct call *call, bool timed) {
     check_guards();
 }
 
+void warm_up(const void *kernel, const struct call *call) {
+    checked_call(kernel, call);
+}
+
 void call_reference(const void *reference, const struct call *call, bool timed, uint64_t work) {
     if (timed) {
         timed_call(reference, call, &current.reference_cycles);
@@ -148,6 +153,10 @@ void call_reference(const void *reference, const struct call *call, bool timed, 
     } else {
         checked_call(reference, call);
     }
+}
+
+void add_bound(uint64_t cycles) {
+    current.bound += cycles;
 }
 
 void expect_bytes(const char *what, const void *got, const void *expected, size_t bytes) {
@@ -180,8 +189,17 @@ void expect_floats(const char *what, const float *got, const float *expected, si
     }
 }
 
+static bool is_wanted(const char *name) {
+    const char *only = checkasm_only;
+    while (*only != 0 && *only == *name)
+        only++, name++;
+    return *only == 0;
+}
+
 void run_checks(const struct check *table, unsigned *passed, unsigned *failed) {
     for (const struct check *check = table; check->name; check++) {
+        if (!is_wanted(check->name))
+            continue;
         memset(&current, 0, sizeof current);
         current.check = check;
         arena_used = guard_count = 0;
@@ -192,8 +210,8 @@ void run_checks(const struct check *table, unsigned *passed, unsigned *failed) {
             continue;
         }
         ++*passed;
-        log_text(LOG_LEVEL_INFO, "checkasm %s ok cycles %llu ref %llu work %llu", check->name,
+        log_text(LOG_LEVEL_INFO, "checkasm %s ok cycles %llu ref %llu work %llu bound %llu", check->name,
                  (unsigned long long)current.kernel_cycles, (unsigned long long)current.reference_cycles,
-                 (unsigned long long)current.work);
+                 (unsigned long long)current.work, (unsigned long long)current.bound);
     }
 }

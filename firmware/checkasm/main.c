@@ -25,6 +25,8 @@ int main(void) {
     } else {
         run_checks(checks_float, &passed, &failed);
         run_checks(checks_linear, &passed, &failed);
+        run_checks(checks_requantize, &passed, &failed);
+        run_checks(checks_int8, &passed, &failed);
         run_checks(checks_attention, &passed, &failed);
     }
     log_text(LOG_LEVEL_INFO, "checkasm done %u passed %u failed", passed, failed);

@@ -11,14 +11,16 @@
 // a multiple of 64:
 //   ACTIVATION_POOL
 //     2 x B * h * 4      residual stream, double buffered: every addition reads one and writes the other
-//     B * h * 4          normalized rows, then the output of attn_output and ffn_down
+//     N x 8 * h * 4      rows that a core normalizes at a time
 //     2 x B * q * 4      queries; attention output
 //     2 x B * c * 4      keys; values
-//     2 x B * f * 4      gate; up
-//     B * K              quantized rows: int8 values
-//     B * K / 4          their group scales and sums
-//     B * K / 8          their half sums
-//     B * 4              their row scales
+//     (B + 1) * f * 4    gate
+//     3 * max(f, h) * 4  output of attn_output, up or ffn_down for few rows
+//     N x B * 64         columns of a panel that a core multiplies, on their way to the rows above
+//     C * K              quantized rows: int8 values; C is B rounded up to a multiple of 8
+//     C * K / 4          their group scales and sums; as tiles their block scales
+//     C * K / 8          their half sums
+//     C * 4              their row scales
 //     (B + 1) * d * 2    rotations of the batch's positions and of the sinks' query
 //     N x 16 * K         panel that a core is multiplying: int8 weights
 //     N x 4 * K          its scales
@@ -38,7 +40,15 @@
 #include "engine/model.h"
 #include "kernels/activations.h"
 #include "kernels/dequant.h"
+#include "kernels/int8_linear.h"
 #include "memory/kv_ring.h"
+
+// Up to this many rows panels are read by gemv_panels, row after row; beyond, each is dequantized once.
+// Where the two cost the same; results are the same anyway.
+#define GEMV_ROWS 3
+
+// Rows that are normalized and quantized at a time: a tile of the int8 route.
+#define NORM_ROWS TILE_ROWS
 
 enum outputs { OUTPUTS_NONE, OUTPUTS_LAST, OUTPUTS_ALL };
 
@@ -49,11 +59,17 @@ struct forward {
     unsigned cores;     // that take part
     unsigned rows;      // of the last batch
     unsigned first_row; // of it that residual[0] begins with, now that all layers are done
-    float *residual[2], *normed, *query, *key, *value, *attended, *gate, *up;
+    bool int8;          // the next batch takes the int8 route: kernels/int8_linear.h
+    float *residual[2], *query, *key, *value, *attended, *gate;
+    float *normed;  // [cores][NORM_ROWS][hidden]
+    float *few;     // [GEMV_ROWS][hidden or ffn]
+    float *columns; // [cores][batch_max][16]
     struct activations quantized;
-    float *rope;      // [batch_max][head_dim]
-    float *sink_rope; // [head_dim]
+    struct int8_activations tiles; // in the same memory
+    float *rope;                   // [batch_max][head_dim]
+    float *sink_rope;              // [head_dim]
     struct panel panels[BOARD_CORES];
+    struct int8_panel int8_panels[BOARD_CORES];
     float *logits;      // [vocabulary, padded to 16]
     uint32_t *repeated; // a bit per token, for sample(); all zero between its calls
 };

@@ -18,22 +18,24 @@ static unsigned widest(const struct image_header *h) {
 }
 
 static bool take_buffers(struct forward *f, const struct image_header *h, size_t rows) {
+    const size_t quantized = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     size_t query = (size_t)h->heads * h->head_dim, kv = (size_t)h->kv_heads * h->head_dim, k = widest(h);
     bool complete = true;
 #define TAKE(pointer, bytes) complete &= ((pointer) = take(bytes)) != NULL
     TAKE(f->residual[0], rows * h->hidden * sizeof(float));
     TAKE(f->residual[1], rows * h->hidden * sizeof(float));
-    TAKE(f->normed, rows * h->hidden * sizeof(float));
+    TAKE(f->normed, (size_t)BOARD_CORES * NORM_ROWS * h->hidden * sizeof(float));
     TAKE(f->query, rows * query * sizeof(float));
     TAKE(f->attended, rows * query * sizeof(float));
     TAKE(f->key, rows * kv * sizeof(float));
     TAKE(f->value, rows * kv * sizeof(float));
-    TAKE(f->gate, rows * h->ffn * sizeof(float));
-    TAKE(f->up, rows * h->ffn * sizeof(float));
-    TAKE(f->quantized.values, rows * k);
-    TAKE(f->quantized.groups, rows * k / GROUP * sizeof(struct group_scale));
-    TAKE(f->quantized.low_sums, rows * k / GROUP * sizeof(int32_t));
-    TAKE(f->quantized.row_scales, rows * sizeof(float));
+    TAKE(f->gate, (rows + 1) * h->ffn * sizeof(float));
+    TAKE(f->few, GEMV_ROWS * (size_t)(h->ffn > h->hidden ? h->ffn : h->hidden) * sizeof(float));
+    TAKE(f->columns, BOARD_CORES * rows * PANEL_COLUMNS * sizeof(float));
+    TAKE(f->quantized.values, quantized * k);
+    TAKE(f->quantized.groups, quantized * k / GROUP * sizeof(struct group_scale));
+    TAKE(f->quantized.low_sums, quantized * k / GROUP * sizeof(int32_t));
+    TAKE(f->quantized.row_scales, quantized * sizeof(float));
     TAKE(f->rope, (rows + 1) * h->head_dim * sizeof(float));
     for (struct panel *panel = f->panels; panel < f->panels + BOARD_CORES; panel++) {
         TAKE(panel->weights, panel_weights_bytes(k));
@@ -43,6 +45,12 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
     TAKE(f->logits, (h->vocabulary + PANEL_COLUMNS - 1) / PANEL_COLUMNS * PANEL_COLUMNS * sizeof(float));
     TAKE(f->repeated, (h->vocabulary + 31) / 32 * sizeof(uint32_t));
 #undef TAKE
+    // A block has at least one group, so that tiles take no more than groups do.
+    f->tiles = (struct int8_activations){.values = f->quantized.values,
+                                         .steps = (int32_t *)f->quantized.groups,
+                                         .row_scales = f->quantized.row_scales};
+    for (unsigned core = 0; core < BOARD_CORES; core++)
+        f->int8_panels[core].weights = f->panels[core].weights;
     return complete;
 }
 

@@ -16,6 +16,7 @@ static struct model model;
 static struct forward forward;
 static bool bound;
 static unsigned batch = BOARD_BATCH;
+static unsigned int8_tokens = INT8_TOKENS;
 static unsigned cores[PHASE_COUNT] = {[PHASE_PREFILL] = BOARD_CORES, [PHASE_DECODE] = BOARD_DECODE_CORES};
 
 // One GENERATE command on its way.
@@ -54,6 +55,10 @@ void engine_set_batch(unsigned tokens) {
 
 void engine_set_cores(enum phase phase, unsigned count) {
     cores[phase] = count;
+}
+
+void engine_set_int8(unsigned tokens) {
+    int8_tokens = tokens;
 }
 
 void engine_kv_state(struct kv_state *state) {
@@ -153,9 +158,11 @@ static bool show_logits(struct run *run, uint32_t first, unsigned count) {
 static bool prefill(struct run *run, struct choice *choice) {
     const struct generate *c = run->command;
     const bool show = c->flags & GENERATE_FLAG_LOGITS;
+    const uint32_t batches = (c->prompt_tokens + batch - 1) / batch;
     for (uint32_t step = 0; run->prompt_done < c->prompt_tokens; step++) {
         uint32_t first = c->keep + run->prompt_done, left = c->prompt_tokens - run->prompt_done;
-        unsigned count = left < batch ? left : batch;
+        unsigned count =
+            (left + batches - step - 1) / (batches - step); // of one size: a short one costs as much
         bool choose = count == left && c->max_new > 0;
         struct span span;
         begin_step(PHASE_PREFILL, step, &span);
@@ -180,6 +187,7 @@ static bool prefill(struct run *run, struct choice *choice) {
 // From the first token to the last.
 static enum done_reason decode(struct run *run, struct choice choice) {
     const struct generate *c = run->command;
+    forward.int8 = false;
     for (uint32_t step = 0;; step++) {
         if (stops(c, choice.token))
             return DONE_REASON_STOP_TOKEN;
@@ -203,9 +211,12 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
     if (status != REPLY_STATUS_OK)
         return status;
     kv_ring_rewind(&forward.ring, command->keep);
+    // The route is the prompt's, not a batch's, so that results do not depend on how it is cut.
+    const bool int8 = model.int8 && int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
     struct choice choice = {0};
     enum done_reason reason = DONE_REASON_PROMPT_ONLY;
     uint64_t start = pmu_cycles();
+    forward.int8 = int8;
     bool filled = prefill(&run, &choice);
     uint64_t middle = pmu_cycles();
     if (!filled)
@@ -214,6 +225,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
         reason = decode(&run, choice);
     struct done done = {.request = command->request,
                         .reason = (uint8_t)reason,
+                        .int8 = int8,
                         .prompt_tokens = run.prompt_done,
                         .cached_tokens = command->keep,
                         .generated_tokens = run.generated,

@@ -38,3 +38,8 @@ void engine_set_batch(unsigned tokens);
 /// How many cores work on a prefill batch, or on a decode step, from now on; as many of them as run. Results
 /// do not depend on it.
 void engine_set_cores(enum phase phase, unsigned count);
+
+/// Prompts of at least `tokens` tokens take the int8 route from now on (kernels/int8_linear.h), which is
+/// quicker and less exact; 0: none does. Nor does any prompt of a model with a matrix that has no int8 form.
+/// What is generated always takes the exact route.
+void engine_set_int8(unsigned tokens);

@@ -42,8 +42,6 @@ int main(void) {
     telemetry_init();
     start_cores();
     bind_model();
-    report(QUERY_ITEM_HELLO);
-    report(QUERY_ITEM_POOLS);
-    report(QUERY_ITEM_KV_STATE);
+    report_start();
     serve();
 }

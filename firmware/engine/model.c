@@ -5,6 +5,7 @@
 
 #include "arch/string.h"
 #include "board_config.h"
+#include "kernels/activations.h"
 #include "kernels/exp2.h"
 #include "kernels/pack.h"
 #include "link/channel.h"
@@ -69,10 +70,17 @@ static enum reply_status check_shapes(const struct image_header *h) {
     return REPLY_STATUS_OK;
 }
 
-// Where a tensor belongs and what shape it has there. Exactly one of `matrix` and `vector` is set.
+#define READERS_MAX 3 // matrices that share an input
+
+// Where a tensor belongs and what shape it has there. Exactly one of `matrix`, `vector` and `readers` is set;
+// the last are the matrices whose input a smoothing tensor is of.
 struct place {
     struct matrix *matrix;
     const float **vector;
+    struct {
+        struct matrix *matrix;
+        uint32_t rows;
+    } readers[READERS_MAX];
     uint32_t rows, k;
 };
 
@@ -91,6 +99,12 @@ static struct place place_of(struct model *model, enum tensor_role role, unsigne
         return (struct place){.vector = &layer->attn_norm, .rows = h->hidden, .k = 1};
     case TENSOR_ROLE_FFN_NORM:
         return (struct place){.vector = &layer->ffn_norm, .rows = h->hidden, .k = 1};
+    case TENSOR_ROLE_ATTN_Q_BIAS:
+        return (struct place){.vector = &layer->q_bias, .rows = q_rows, .k = 1};
+    case TENSOR_ROLE_ATTN_K_BIAS:
+        return (struct place){.vector = &layer->k_bias, .rows = kv_rows, .k = 1};
+    case TENSOR_ROLE_ATTN_V_BIAS:
+        return (struct place){.vector = &layer->v_bias, .rows = kv_rows, .k = 1};
     case TENSOR_ROLE_ATTN_Q:
         return (struct place){.matrix = &layer->q, .rows = q_rows, .k = h->hidden};
     case TENSOR_ROLE_ATTN_K:
@@ -105,8 +119,80 @@ static struct place place_of(struct model *model, enum tensor_role role, unsigne
         return (struct place){.matrix = &layer->up, .rows = h->ffn, .k = h->hidden};
     case TENSOR_ROLE_FFN_DOWN:
         return (struct place){.matrix = &layer->down, .rows = h->hidden, .k = h->ffn};
+    case TENSOR_ROLE_ATTN_SMOOTHING:
+        return (struct place){.readers = {{&layer->q, q_rows}, {&layer->k, kv_rows}, {&layer->v, kv_rows}},
+                              .rows = q_rows + 2 * kv_rows,
+                              .k = h->hidden};
+    case TENSOR_ROLE_ATTN_OUTPUT_SMOOTHING:
+        return (struct place){.readers = {{&layer->o, h->hidden}}, .rows = h->hidden, .k = q_rows};
+    case TENSOR_ROLE_FFN_SMOOTHING:
+        return (struct place){
+            .readers = {{&layer->gate, h->ffn}, {&layer->up, h->ffn}}, .rows = 2 * h->ffn, .k = h->hidden};
+    case TENSOR_ROLE_FFN_DOWN_SMOOTHING:
+        return (struct place){.readers = {{&layer->down, h->hidden}}, .rows = h->hidden, .k = h->ffn};
     }
     return (struct place){0};
+}
+
+// What there is of it already, or NULL.
+static const void *bound(const struct place *place) {
+    return place->vector   ? *place->vector
+           : place->matrix ? place->matrix->packs
+                           : (const void *)place->readers[0].matrix->int8.smoothing;
+}
+
+static size_t lines(size_t bytes) {
+    return (bytes + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
+}
+
+// A smoothing tensor: what concerns the channels of the input, then its outputs.
+static size_t channel_bytes(uint32_t k) {
+    const size_t padded = padded_k(k);
+    return lines(padded * sizeof(float)) + lines(padded * sizeof(int16_t)) + lines(padded);
+}
+
+static size_t smoothing_bytes(uint32_t rows, uint32_t k) {
+    return channel_bytes(k) + lines(rows * sizeof(float)) + lines(rows * sizeof(int16_t));
+}
+
+// Gives the matrices that read the input their parts.
+static void bind_smoothing(const struct place *place, const uint8_t *at) {
+    const size_t padded = padded_k(place->k);
+    struct requantization part = {.reciprocals = (const float *)at};
+    part.products = (const int16_t *)(at + lines(padded * sizeof(float)));
+    part.smoothing = (const int8_t *)part.products + lines(padded * sizeof(int16_t));
+    part.columns = (const float *)(at + channel_bytes(place->k));
+    part.multipliers = (const int16_t *)((const uint8_t *)part.columns + lines(place->rows * sizeof(float)));
+    for (unsigned i = 0; i < READERS_MAX && place->readers[i].matrix; i++) {
+        struct requantization *int8 = &place->readers[i].matrix->int8;
+        *int8 = part;
+        if (part.multipliers[0] == 0)
+            int8->multipliers = NULL;
+        part.columns += place->readers[i].rows;
+        part.multipliers += place->readers[i].rows;
+    }
+}
+
+static void bind_matrix(struct matrix *m, const struct tensor_entry *e, const uint8_t *at) {
+    m->packs = at;
+    m->panel_bytes = panel_bytes(e->format, e->columns);
+    m->rows = e->rows;
+    m->k = e->columns;
+    m->format = e->format;
+}
+
+// Bytes that a tensor has there, whose format was checked.
+static size_t tensor_bytes(const struct place *place, enum tensor_format format) {
+    if (place->vector)
+        return lines(place->rows * sizeof(float));
+    return place->matrix ? matrix_bytes(format, place->rows, place->k)
+                         : smoothing_bytes(place->rows, place->k);
+}
+
+static bool format_fits(const struct place *place, enum tensor_format format) {
+    if (place->matrix)
+        return pack_geometry(format).k != 0;
+    return format == (place->vector ? TENSOR_FORMAT_F32 : TENSOR_FORMAT_SMOOTHING);
 }
 
 static bool belongs_to_layer(enum tensor_role role) {
@@ -121,27 +207,32 @@ static enum reply_status bind_tensor(struct model *model, const uint8_t *image, 
         return refuse(BAD_VALUE, "tensor %u has role %u in layer %u", index, e->role, e->layer);
     struct place place = place_of(model, e->role, e->layer);
     struct pack_geometry pack = pack_geometry(e->format);
-    if (place.vector ? e->format != TENSOR_FORMAT_F32 : pack.k == 0)
+    if (!format_fits(&place, e->format))
         return refuse(BAD_VALUE, "tensor %u, role %u, has format %u", index, e->role, e->format);
     if (e->rows != place.rows || e->columns != place.k)
         return refuse(BAD_VALUE, "tensor %u, role %u, is %u x %u instead of %u x %u", index, e->role, e->rows,
                       e->columns, place.rows, place.k);
     if (pack.k == K_PACK && place.k % K_PACK)
         return refuse(BAD_VALUE, "tensor %u: %u inputs are not a multiple of %d", index, place.k, K_PACK);
-    size_t bytes = place.vector ? (place.rows * sizeof(float) + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN
-                                : matrix_bytes(e->format, place.rows, place.k);
+    size_t bytes = tensor_bytes(&place, e->format);
     if (e->bytes != bytes || e->offset % IMAGE_ALIGN || e->offset < h->header_bytes ||
         e->offset > h->total_bytes || bytes > h->total_bytes - e->offset)
         return refuse(BAD_VALUE, "tensor %u, role %u: %llu bytes at %llu, expected %zu within the image",
                       index, e->role, (unsigned long long)e->bytes, (unsigned long long)e->offset, bytes);
-    if (place.vector ? *place.vector != NULL : place.matrix->packs != NULL)
+    if (bound(&place))
         return refuse(BAD_VALUE, "role %u of layer %u twice", e->role, e->layer);
     if (place.vector)
         *place.vector = (const float *)(image + e->offset);
+    else if (place.matrix)
+        bind_matrix(place.matrix, e, image + e->offset);
     else
-        *place.matrix = (struct matrix){image + e->offset, panel_bytes(e->format, place.k), place.rows,
-                                        place.k, e->format};
+        bind_smoothing(&place, image + e->offset);
     return REPLY_STATUS_OK;
+}
+
+static bool is_bias(enum tensor_role role) {
+    return role == TENSOR_ROLE_ATTN_Q_BIAS || role == TENSOR_ROLE_ATTN_K_BIAS ||
+           role == TENSOR_ROLE_ATTN_V_BIAS;
 }
 
 static enum reply_status check_complete(struct model *model) {
@@ -149,7 +240,9 @@ static enum reply_status check_complete(struct model *model) {
         unsigned layers = belongs_to_layer(role) ? model->header->layers : 1;
         for (unsigned layer = 0; layer < layers; layer++) {
             struct place place = place_of(model, role, layer);
-            bool missing = place.vector ? *place.vector == NULL : place.matrix->packs == NULL;
+            if (is_bias(role) && model->header->family != FAMILY_QWEN2)
+                continue;
+            bool missing = bound(&place) == NULL;
             if (missing && role == TENSOR_ROLE_OUTPUT)
                 model->head = model->embedding; // tied
             else if (missing)
@@ -157,6 +250,17 @@ static enum reply_status check_complete(struct model *model) {
         }
     }
     return REPLY_STATUS_OK;
+}
+
+static bool has_int8(const struct model *model) {
+    for (const struct layer *layer = model->layers; layer < model->layers + model->header->layers; layer++) {
+        const struct matrix *all[] = {&layer->q,    &layer->k,  &layer->v,   &layer->o,
+                                      &layer->gate, &layer->up, &layer->down};
+        for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+            if (all[i]->int8.multipliers == NULL)
+                return false;
+    }
+    return true;
 }
 
 enum reply_status model_bind(struct model *model, const uint8_t *image, size_t bytes) {
@@ -174,5 +278,6 @@ enum reply_status model_bind(struct model *model, const uint8_t *image, size_t b
         if (status != REPLY_STATUS_OK)
             return status;
     }
+    model->int8 = has_int8(model);
     return check_complete(model);
 }

@@ -2,9 +2,11 @@
 // A weight image, checked and bound: pointers into the image, nothing copied.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/requantize.h"
 #include "schema/image.h"
 #include "schema/wire.h"
 
@@ -19,10 +21,12 @@ struct matrix {
     size_t panel_bytes;
     uint32_t rows, k;
     enum tensor_format format;
+    struct requantization int8; // of layers only
 };
 
 struct layer {
-    const float *attn_norm, *ffn_norm; // [hidden]
+    const float *attn_norm, *ffn_norm;     // [hidden]
+    const float *q_bias, *k_bias, *v_bias; // [rows of q, k, v]; NULL in families without
     struct matrix q, k, v, o, gate, up, down;
 };
 
@@ -31,6 +35,7 @@ struct model {
     struct matrix embedding, head; // the same packs where the image has no output tensor
     const float *output_norm;
     struct layer layers[MODEL_LAYERS_MAX];
+    bool int8; // every matrix of the layers has an int8 form
 };
 
 /// Checks everything that can be checked without reading the weights: header and its CRC, limits, shapes, the

@@ -21,8 +21,9 @@ static void put_text(char *field, size_t room, const char *text) {
         field[i] = text[i];
 }
 
-static void report_hello(void) {
+static void report_hello(uint16_t flags) {
     struct hello hello = {
+        .flags = flags,
         .protocol = PROTOCOL_VERSION,
         .schema_hash = SCHEMA_HASH,
         .counter_hz = pmu_hz(),
@@ -71,10 +72,16 @@ static void report_status(void) {
     send_status(&status);
 }
 
+void report_start(void) {
+    report_hello(0);
+    report_pools();
+    report_kv_state();
+}
+
 bool report(enum query_item item) {
     switch (item) {
     case QUERY_ITEM_HELLO:
-        report_hello();
+        report_hello(HELLO_FLAG_ANSWER);
         return true;
     case QUERY_ITEM_TOTALS:
         telemetry_send_totals();

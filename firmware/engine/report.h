@@ -6,5 +6,8 @@
 
 #include "schema/wire.h"
 
+/// What a board says of itself when it has started.
+void report_start(void);
+
 /// Sends the message behind `item`; false when there is no such item.
 bool report(enum query_item item);

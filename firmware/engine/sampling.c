@@ -83,10 +83,12 @@ static uint32_t best_tokens(const struct sampler *s, const float *logits, uint32
     for (uint32_t i = held / 2; i-- > 0;)
         sift_down(i, held);
     for (uint32_t i = held; i < count; i++) {
-        // Almost every token is neither repeated nor good enough; a NaN may get past this, but not past the
-        // next.
-        if (ordered_float(logits[i]) <= heap[0].key && repeated[i / 32] == 0)
+        // Almost every run of tokens has none that is repeated or good enough; a NaN may get past this.
+        if (i % LOGITS_RUN == 0 && i + LOGITS_RUN <= count && repeated[i / 32] == 0 &&
+            !logits_above(logits + i, heap[0].key)) {
+            i += LOGITS_RUN - 1;
             continue;
+        }
         int32_t key = penalized_key(s, logits, i, repeated);
         if (key > heap[0].key) {
             heap[0] = (struct candidate){key, i};

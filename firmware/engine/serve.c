@@ -79,6 +79,9 @@ static struct answer set(const struct frame *frame) {
         engine_set_cores(command.setting == SETTING_PREFILL_CORES ? PHASE_PREFILL : PHASE_DECODE,
                          command.value);
         return ok;
+    case SETTING_INT8_TOKENS:
+        engine_set_int8(command.value);
+        return ok;
     }
     return answer(REPLY_STATUS_BAD_VALUE, "no such setting");
 }

@@ -148,6 +148,7 @@ void dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned 
         end = dequantize_q6_k(packs, panel);
         break;
     case TENSOR_FORMAT_F32:
+    case TENSOR_FORMAT_SMOOTHING:
         break; // never a matrix: model.c refuses it
     }
     memcpy(panel->columns, end, PANEL_COLUMNS * sizeof(float));

@@ -15,8 +15,10 @@
 //   L slots of 16 elements: 4 for loads of x, 4 of weights, 8 for STP: the load/store pipes are what limits, .5 cycles
 //   an element; two rows share the weights, .4375. (V slots: 8 FMUL, 4 for STP: .375.)
 //
-// void swiglu(float *gate, const float *up, size_t count)
-//   x0 gate, in place   x1 up   x2 count   x5 walks the gate 8 ahead   x8 constants
+// void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
+//                  unsigned columns)
+//   x0 gate, in place   x1 from the end of its row to the next one   x2 up   x3 likewise   x4 16 columns, left
+//   x5 columns   x6 columns left of the row   x7 walks the gate 8 ahead   x8 constants   x9, x10 step behind these 16
 //   Two sets of two vectors each, of which one begins while the other finishes:
 //   A gate, at least -86 (v0, v1; v2, v3); then times up
 //   B minus gate * log2 e, rounded (v4, v5; v6, v7); then 1 + e^-gate
@@ -112,7 +114,7 @@ swiglu_constants:                       // those in two vectors are addends: LDP
 .macro limit x0, x1, n0, n1
         // As unsigned integers, floats below -86 lie above it and all others below; as signed ones, those
         // beyond 86 lie above that.
-        ldp     q\x0, q\x1, [x5], #32
+        ldp     q\x0, q\x1, [x7], #32
         ldp     q\n0, q\n1, [x8]
         two     umin, \x0, \x1, \x0, \x1, 28, 28
         two     smin, 24, 25, \x0, \x1, 29, 29
@@ -142,7 +144,7 @@ swiglu_constants:                       // those in two vectors are addends: LDP
         two     fadd, \n0, \n1, \n0, \n1, \p0, \p1
 .endm
 .macro estimate x0, x1, n0, n1, f0, f1
-        ldp     q26, q27, [x1], #32
+        ldp     q26, q27, [x2], #32
         frecpe  v\f0\().4s, v\n0\().4s
         frecpe  v\f1\().4s, v\n1\().4s
         two     fmul, \x0, \x1, \x0, \x1, 26, 27
@@ -168,19 +170,34 @@ swiglu_constants:                       // those in two vectors are addends: LDP
         finish  \y0, \y1, \g0, \g1
 .endm
 
-func swiglu
+func swiglu_rows
         adrp    x8, swiglu_constants
         add     x8, x8, :lo12:swiglu_constants
-        mov     x5, x0
+        mov     w5, w5
+        sub     x1, x1, x5
+        sub     x3, x3, x5
+        lsl     x1, x1, #2
+        lsl     x3, x3, #2
+        lsr     x9, x5, #4
+        umull   x4, w4, w9
+        mov     x6, x5
+        mov     x7, x0
         ldp     q30, q31, [x8, #160]
         ldp     q28, q29, [x8, #192]
         limit   0, 1, 4, 5
         split   4, 5, 16, 17, 20, 21
         steps   16, 17, 20, 21
 1:      begin_and_finish 2, 3, 6, 7, 18, 19, 22, 23, 0, 1, 4, 5, 16, 17, 20, 21
-        subs    x2, x2, #16
-        csel    x5, x0, x5, eq          // nothing is behind the last ones: again something that may be read
+        subs    x6, x6, #16
+        csel    x6, x5, x6, eq
+        csel    x9, x1, xzr, eq
+        csel    x10, x3, xzr, eq
+        add     x7, x7, x9
+        subs    x4, x4, #1
+        csel    x7, x0, x7, eq          // nothing is behind the last ones: again something that may be read
         begin_and_finish 0, 1, 4, 5, 16, 17, 20, 21, 2, 3, 6, 7, 18, 19, 22, 23
+        add     x0, x0, x9
+        add     x2, x2, x10
         b.ne    1b
         ret
-endfunc swiglu
+endfunc swiglu_rows

@@ -39,7 +39,9 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
     }
 }
 
-void add(const float *a, const float *b, size_t count, float *out) {
-    for (size_t i = 0; i < count; i += 4)
-        vst1q_f32(out + i, vaddq_f32(vld1q_f32(a + i), vld1q_f32(b + i)));
+void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows, unsigned columns,
+              float *out) {
+    for (unsigned row = 0; row < rows; row++, a += stride, b += b_stride, out += stride)
+        for (unsigned i = 0; i < columns; i += 4)
+            vst1q_f32(out + i, vaddq_f32(vld1q_f32(a + i), vld1q_f32(b + i)));
 }

@@ -12,10 +12,12 @@
 void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                    float epsilon, float *out);
 
-/// gate[i] = (gate[i] * up[i]) * (1 / (1 + e^-gate[i])). The reciprocal is the estimate of FRECPE, which the
-/// architecture specifies exactly, corrected twice: r * (2 - d * r). Gates below -86 count as that: their
-/// results are below 1e-35 * up[i].
-void swiglu(float *gate, const float *up, size_t count);
+/// gate[r][i] = (gate[r][i] * up[r][i]) * (1 / (1 + e^-gate[r][i])) for `rows` rows of `columns`. Strides in
+/// floats. The reciprocal is the estimate of FRECPE, which the architecture specifies exactly, corrected
+/// twice: r * (2 - d * r). Gates below -86 count as that: their results are below 1e-35 * up.
+void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
+                 unsigned columns);
 
-/// out[i] = a[i] + b[i].
-void add(const float *a, const float *b, size_t count, float *out);
+/// out[r][i] = a[r][i] + b[r][i]; `out` has the stride of `a`.
+void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows, unsigned columns,
+              float *out);

@@ -36,3 +36,11 @@ float log_sum_exp(const float *x, size_t count) {
         lanes[i % 4] += exp2_negative((top - x[i]) * LOG2_E);
     return top + natural_log((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
 }
+
+bool logits_above(const float *x, int32_t key) {
+    int32x4_t top = vdupq_n_s32(INT32_MIN);
+    UNROLL
+    for (unsigned i = 0; i < LOGITS_RUN; i += 4)
+        top = vmaxq_s32(top, ordered_f32x4(vld1q_f32(x + i)));
+    return vmaxvq_s32(top) > key;
+}

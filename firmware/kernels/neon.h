@@ -59,6 +59,13 @@ ALWAYS_INLINE int8x16_t quantize_f32x16(float32x4_t x0, float32x4_t x1, float32x
     return vmaxq_s8(vqmovn_high_s16(vqmovn_s16(h01), h23), vdupq_n_s8(-127));
 }
 
+/// ordered_float() per lane.
+ALWAYS_INLINE int32x4_t ordered_f32x4(float32x4_t x) {
+    int32x4_t bits = vreinterpretq_s32_f32(x);
+    return veorq_s32(bits,
+                     vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(vshrq_n_s32(bits, 31)), 1)));
+}
+
 /// Running maximum of floats of either sign, with integer instructions: cheaper than FMAX where floating
 /// point is emulated. As signed integers, floats above zero order right and beat those below; among floats
 /// below zero the largest has the smallest bits.

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define IMAGE_MAGIC 0x4957584du // "MXWI" read as a little-endian u32
-#define IMAGE_VERSION 1
+#define IMAGE_VERSION 2
 #define IMAGE_ALIGN 64
 #define GROUP 32 // weights along K that share a scale
 #define PANEL_COLUMNS 16 // output columns packed together
@@ -17,8 +17,9 @@
 // u32
 enum family {
     FAMILY_LLAMA = 0,
+    FAMILY_QWEN2 = 1, // biases of q, k and v; rotary pairs are half-split in the file
 };
-#define FAMILY_COUNT 1 // one past the largest value
+#define FAMILY_COUNT 2 // one past the largest value
 
 // u16
 enum tensor_role {
@@ -34,8 +35,15 @@ enum tensor_role {
     TENSOR_ROLE_FFN_DOWN = 9,
     TENSOR_ROLE_OUTPUT_NORM = 10,
     TENSOR_ROLE_OUTPUT = 11,
+    TENSOR_ROLE_ATTN_Q_BIAS = 12,
+    TENSOR_ROLE_ATTN_K_BIAS = 13,
+    TENSOR_ROLE_ATTN_V_BIAS = 14,
+    TENSOR_ROLE_ATTN_SMOOTHING = 15, // of the input that q, k and v share
+    TENSOR_ROLE_ATTN_OUTPUT_SMOOTHING = 16,
+    TENSOR_ROLE_FFN_SMOOTHING = 17, // of gate and up
+    TENSOR_ROLE_FFN_DOWN_SMOOTHING = 18,
 };
-#define TENSOR_ROLE_COUNT 12 // one past the largest value
+#define TENSOR_ROLE_COUNT 19 // one past the largest value
 
 // u16: how the bytes are packed, see docs/weight-image.md
 enum tensor_format {
@@ -48,8 +56,9 @@ enum tensor_format {
     TENSOR_FORMAT_Q4_K = 6,
     TENSOR_FORMAT_Q5_K = 7,
     TENSOR_FORMAT_Q6_K = 8,
+    TENSOR_FORMAT_SMOOTHING = 9, // of a matrix input of `columns` channels, and of the `rows` outputs of its matrices
 };
-#define TENSOR_FORMAT_COUNT 9 // one past the largest value
+#define TENSOR_FORMAT_COUNT 10 // one past the largest value
 
 struct image_header {
     uint32_t magic;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xa376120du // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xb8c2c2bbu // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -14,6 +14,7 @@
 #define BACKTRACE_MAX 16
 #define CORES_MAX 4
 #define NO_LAYER 65535
+#define INT8_TOKENS 64 // what Setting.int8_tokens is at first
 
 // u8; below 64: board to console
 enum message_type {
@@ -64,8 +65,9 @@ enum kernel {
     KERNEL_HEAD = 16,
     KERNEL_SAMPLE = 17,
     KERNEL_WAIT = 18, // of a core for the others, at a barrier or between two jobs of a step
+    KERNEL_BIAS = 19, // of queries, keys and values
 };
-#define KERNEL_COUNT 19 // one past the largest value
+#define KERNEL_COUNT 20 // one past the largest value
 
 // u8
 enum phase {
@@ -119,8 +121,9 @@ enum setting {
     SETTING_BATCH = 1, // prefill tokens per batch, 1..max_batch
     SETTING_PREFILL_CORES = 2, // that work on a prefill batch, 1..cores
     SETTING_DECODE_CORES = 3, // that work on a decode step, 1..cores
+    SETTING_INT8_TOKENS = 4, // least tokens of a prompt that is computed with weights requantized to int8; 0: none is
 };
-#define SETTING_COUNT 4 // one past the largest value
+#define SETTING_COUNT 5 // one past the largest value
 
 // u8
 enum query_item {
@@ -141,6 +144,7 @@ enum generate_flag {
 enum hello_flag {
     HELLO_FLAG_MODELLED = 1,
     HELLO_FLAG_MODEL_LOADED = 2,
+    HELLO_FLAG_ANSWER = 4, // somebody has asked; without it the board has just started
 };
 
 struct frame_header {
@@ -280,7 +284,8 @@ _Static_assert(sizeof(struct fault) == 424, "Fault has padding");
 struct done {
     uint32_t request;
     uint8_t reason;
-    uint8_t reserved[3];
+    uint8_t int8; // 1: the prompt was computed with weights requantized to int8
+    uint8_t reserved[2];
     uint32_t prompt_tokens;
     uint32_t cached_tokens;
     uint32_t generated_tokens;

@@ -222,17 +222,27 @@ struct a64_insn a64_decode(uint32_t word) {
     return insn;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
+void a64_resources(const struct a64_cost *cost, struct a64_resource resources[A64_RESOURCES]) {
+    const struct {
+        const char *name;
+        uint32_t slots, per_cycle;
+    } each[A64_RESOURCES] = {
+        {"dispatch", cost->mops, 4}, {"V", cost->v + cost->v0 + cost->v1, 2},
+        {"V0", cost->v0, 1},         {"V1", cost->v1, 1},
+        {"L", cost->l, 2},           {"store data", cost->d, 2},
+        {"I", cost->i + cost->m, 3}, {"M", cost->m, 1},
+        {"B", cost->b, 1},
+    };
+    for (unsigned r = 0; r < A64_RESOURCES; r++)
+        resources[r] = (struct a64_resource){each[r].name, each[r].slots,
+                                             (uint64_t)each[r].slots * TICKS_PER_CYCLE / each[r].per_cycle};
 }
 
 uint64_t a64_port_bound(const struct a64_cost *cost) {
-    const uint64_t cycle = TICKS_PER_CYCLE;
-    uint64_t bound = cost->mops * cycle / 4;
-    bound = larger(bound, (cost->v + cost->v0 + cost->v1) * cycle / 2);
-    bound = larger(bound, larger(cost->v0, cost->v1) * cycle);
-    bound = larger(bound, larger(cost->l, cost->d) * cycle / 2);
-    bound = larger(bound, (cost->i + cost->m) * cycle / 3);
-    bound = larger(bound, larger(cost->m, cost->b) * cycle);
+    struct a64_resource resources[A64_RESOURCES];
+    a64_resources(cost, resources);
+    uint64_t bound = 0;
+    for (unsigned r = 0; r < A64_RESOURCES; r++)
+        bound = resources[r].ticks > bound ? resources[r].ticks : bound;
     return bound;
 }

@@ -143,5 +143,15 @@ static inline void a64_cost_add(struct a64_cost *sum, const struct a64_cost *cos
 /// The unit of modeled time: 48 ticks are a cycle, so that a half, a third and a quarter are whole numbers.
 #define TICKS_PER_CYCLE 48
 
+/// What some instructions need of one resource of the core, and the least time, in ticks, that this takes.
+/// "V" is V0 and V1 together, "L" both load/store pipes, "I" S0, S1 and M.
+struct a64_resource {
+    const char *name;
+    uint64_t slots, ticks;
+};
+enum { A64_RESOURCES = 9 };
+
+void a64_resources(const struct a64_cost *cost, struct a64_resource resources[A64_RESOURCES]);
+
 /// The least time, in ticks, in which the core can execute `cost`: its busiest resource.
 uint64_t a64_port_bound(const struct a64_cost *cost);

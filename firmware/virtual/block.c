@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cache.h"
+#include "hot_spots.h"
 
 /// An unknown 64-bit value that addresses in the block are relative to.
 struct symbol {
@@ -364,6 +365,7 @@ static struct block *build(const struct options *options) {
         add_mix(&block->mix, &now.segment[s].mix);
     }
     block->ticks = (uint32_t)a64_port_bound(&cost);
+    block->mops = cost.mops;
     block->idles = now.insn[now.insns - 1].idles;
     block->special = block->idles || block->undecoded || options->verify;
     block->rare = block->special || options->timed;
@@ -378,8 +380,10 @@ static struct block *build(const struct options *options) {
         block->probe[p].block = block;
     for (unsigned u = 0; u < now.uses; u++)
         block->unresolved += !now.use[u].resolved && !maintains(&now.use[u]);
-    if (options->timed)
+    if (options->timed) {
         add_ops(block);
+        block->spots = hot_spots_at(block->vaddr, block->insns);
+    }
     if (options->verify) {
         struct derivation derivation[BLOCK_INSNS];
         for (unsigned u = 0; u < now.uses; u++) {

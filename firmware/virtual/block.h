@@ -93,6 +93,7 @@ struct block {
     uint32_t insns;
     uint32_t ticks; // port bound of the whole block
     uint32_t loads, stores, undecoded;
+    uint32_t mops;   // macro-operations
     bool idles;      // ends with WFI
     bool special;    // idles, holds undecoded instructions, or is verified
     bool rare;       // special, or timed: not for the short path of mode `fast`
@@ -106,6 +107,7 @@ struct block {
     struct probe *probe;
     struct op *op;                 // by instruction; NULL in mode `fast`
     struct touch *touch;           // in program order
+    struct hot_spot *spots;        // where its instructions are counted one by one; NULL: they are not
     struct derivation *derivation; // NULL unless derivations are verified
     const struct block *whole;     // of a part: what it is the beginning of, else NULL
     struct block *next;            // of the same hash

@@ -102,8 +102,7 @@ static void follow_block(struct core *core, const struct block *block, uint64_t 
     core->counts.stores += block->stores;
     core->counts.bound_ticks += block->ticks;
     count_mix(core, &block->mix);
-    pipeline_run(core, block, 0, block->insns);
-    pipeline_branch(core, block, next);
+    pipeline_run_block(core, block, next);
     clear_slots(core, block);
 }
 

@@ -65,7 +65,7 @@ static enum op_kind kind_of(const struct a64_insn *insn, const struct use *use, 
     const struct a64_operands *operands = &insn->operands;
     const bool one =
         uses == 1 && operands->source[3] == A64_NO_REGISTER && operands->target[2] == A64_NO_REGISTER;
-    if (!one || use->times > 1)
+    if (!one || use->times > 1 || insn->cost.mops != 1)
         return OP_GENERAL;
     return use->unit == UNIT_I ? OP_INTEGER : use->unit == UNIT_V ? OP_VECTOR : OP_ONE;
 }
@@ -83,9 +83,10 @@ struct op op_make(const struct a64_insn *insn) {
     struct op op = {
         .accumulator = operands->accumulator,
         .base = insn->access.writeback ? insn->access.base : OP_NO_REGISTER,
-        .latency = (uint8_t)(timing->latency - spread(use)), // the last micro-op's
-        .forwarding =
-            timing->family ? (uint16_t)(timing->family << 8 | (timing->latency - timing->forward)) : 0,
+        .latency = (uint16_t)((uint8_t)(timing->latency - spread(use)) * CYCLE), // the last micro-op's
+        .forwarding = timing->family
+                          ? (uint16_t)(timing->family << 8 | (timing->latency - timing->forward) * CYCLE)
+                          : 0,
         .mops = (uint8_t)cost.mops,
         .kind = (uint8_t)kind_of(insn, use, uses),
         .unit = use[0].unit,

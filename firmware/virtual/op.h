@@ -26,13 +26,16 @@ enum op_kind {
     OP_ATOMIC,   // a load, and a store of the same
 };
 
+/// Times in the pipeline are eighths of a cycle.
+enum { CYCLE = 8 };
+
 struct op {
     uint8_t source[2]; // needed to issue; of loads and stores those of the address
     uint8_t data[4];   // stored, merged with; further sources where four do not suffice
     uint8_t target[4];
     uint8_t accumulator; // needed late, where its maker is of the same family; or a third source
     uint8_t base;        // written back a cycle after issue
-    uint8_t latency;     // from the start of the last micro-op
+    uint16_t latency;    // from the start of the last micro-op
     uint16_t forwarding; // enum a64_family << 8 | how much earlier an accumulator of the same family has the
                          // result
     uint8_t mops;

@@ -106,6 +106,14 @@ static bool set(struct options *o, const char *key, const char *text) {
         return (o->verify = !strcmp(text, "on")) || !strcmp(text, "off");
     if (!strcmp(key, "check"))
         return (o->check = !strcmp(text, "on")) || !strcmp(text, "off");
+    if (!strcmp(key, "hot_file"))
+        return *(o->hot_path = text);
+    if (!strcmp(key, "hot")) {
+        const bool two = numbers(text, value, 2) == 2;
+        o->hot_begin = value[0];
+        o->hot_end = value[1];
+        return two;
+    }
     if (!strcmp(key, "events")) {
         const unsigned n = numbers(text, value, EVENTS);
         for (unsigned i = 0; i < n; i++)
@@ -182,6 +190,9 @@ const char *options_parse(struct options *o, int argc, char **argv, char *messag
         return "outstanding_misses= and outstanding_l2_misses= must be 1 to 96";
     if (!o->tlb.entries || !o->page_bytes || o->page_bytes & (o->page_bytes - 1))
         return "tlb= and page_bytes=, a power of two, are needed";
+    if (o->hot_path && (!o->timed || o->hot_begin < o->ram_base || o->hot_end <= o->hot_begin ||
+                        o->hot_end - o->ram_base > o->ram_bytes))
+        return "hot_file= goes with mode=timed and hot=, a part of RAM";
     if ((o->ram_base + o->ram_bytes) >> 36)
         return "the cache model holds addresses below 64 GiB";
     return NULL;

@@ -53,8 +53,10 @@ struct options {
         uint64_t address;
         enum mark_kind kind;
     } mark[MARKS];
-    bool check;  // check=on: look for races and stale reads (slow)
-    bool verify; // verify=on: compare every derived address with the real one (slow)
+    const char *hot_path;        // hot_file=PATH: what each instruction of a region costs (hot_spots.h)
+    uint64_t hot_begin, hot_end; // hot=BEGIN:END: that region, in bytes
+    bool check;                  // check=on: look for races and stale reads (slow)
+    bool verify;                 // verify=on: compare every derived address with the real one (slow)
 };
 
 /// Parses `key=value` arguments. Returns NULL, or what is wrong (static text or `message`).

@@ -5,177 +5,221 @@
 #include <string.h>
 
 #include "core.h"
+#include "hot_spots.h"
 #include "stages.h"
 
 enum {
     NO_CAPS = 0x01010101,  // two micro-ops per cycle for each of B, M, V0, V1 (SOG 4.1): counted up from 1,
     CAP_BITS = 0x04040404, // the third sets one of these bits
     WINDOW_SHIFT = 5,      // instructions are predicted and fetched by 32 bytes (WikiChip)
-    RUN_AHEAD = 8,         // windows that fetch may be ahead of dispatch: assumed
-    REFILL = 12, // from a mispredicted branch's execution to dispatch on the right path. The documented
-                 // minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all (calibrated by the
-                 // branch benchmark)
-    LONGEST = 2048, // cycles that one micro-op may be ahead of the next: beyond, the ring is made to follow
-    SETTLE_SHIFT = 20, // the queues are settled every 1 << 20 rows of 64 cycles
+    REFILL = 12 * CYCLE,   // from a mispredicted branch's execution to dispatch on the right path. The
+                         // documented minimum of 11 is the pipeline's; measured penalties are 15 to 18 in all
+                         // (calibrated by the branch benchmark)
 };
 
 struct pipeline *pipeline_new(void) {
-    struct pipeline *p = aligned_alloc(_Alignof(struct pipeline), sizeof *p);
+    struct pipeline *p = aligned_alloc(64, (sizeof *p + 63) & ~(size_t)63);
     if (!p)
         abort();
     memset(p, 0, sizeof *p);
-    p->limit = (RING_ROWS - LONGEST / 64) * 64;
-    for (unsigned port = 0; port < PORTS; port++)
-        p->queue[port].entries = port < PORT_L0 ? QUEUE : LOAD_QUEUE;
+    p->automaton = replay_new();
+    p->limit = ROWS * ROW - LONGEST;
+    p->front.waiting = NONE_WAITING;
+    for (unsigned pipes = 0; pipes < 256; pipes++)
+        for (unsigned port = 0; port < PORTS; port++)
+            one_each[pipes] |= (uint64_t)(pipes >> port & 1) << port * 8;
     return p;
 }
 
-/// The queues' cycles have 32 bits: what has passed by cycle `now` must not fall so far behind that it would
-/// seem to come. `all` has passed where time has made a leap.
-static void settle_queues(struct pipeline *p, uint32_t now, bool all) {
-    for (struct queue *queue = p->queue; queue < p->queue + PORTS; queue++) {
-        for (unsigned n = 0; n < QUEUE; n++)
-            if (all || (int32_t)(queue->starts[n] - now) < 0)
-                queue->starts[n] = now;
-        if (all || (int32_t)(queue->last - now) < 0)
-            queue->last = now;
-        if (all || (int32_t)(queue->full - now) < 0)
-            queue->full = now;
+/// Dispatch goes on at `cycle`: micro-ops that start up to then leave their queues.
+static void go_to(struct pipeline *p, uint64_t cycle) {
+    struct front *front = &p->front;
+    uint64_t time = issue_cycle(front);
+    front->slot = cycle;
+    while (time <= cycle && front->waiting != NONE_WAITING) {
+        const uint64_t starts = starts_from(p, time);
+        front->waiting -= one_each[starts & 255];
+        time = starts ? time + CYCLE : (time | 63) + 1;
     }
 }
 
-/// Empties the rows that dispatch has passed.
+/// Empties the rows of the calendar that dispatch has passed.
 static void pass_rows(struct pipeline *p) {
-    const uint64_t row = p->slot >> 8;
-    const bool leap = row - p->row >= RING_ROWS;
-    if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0))
-        settle_queues(p, (uint32_t)(row * 64), leap);
+    const uint64_t row = p->front.slot / ROW;
+    const bool leap = row - p->row >= ROWS;
+    if (__builtin_expect(leap || (row ^ p->row) >> SETTLE_SHIFT, 0)) {
+        p->irregular = true;
+        for (unsigned port = 0; port < PORTS; port++)
+            p->last[port] = latest(p->last[port], row * ROW);
+    }
     if (leap)
-        memset(p->ring, 0, sizeof p->ring);
-    else
-        for (; p->row < row; p->row++)
-            memset(&p->ring[p->row % RING_ROWS], 0, sizeof p->ring[0]);
-    p->row = row;
-    p->limit = (row + RING_ROWS - LONGEST / 64) * 64;
+        p->row = row - ROWS;
+    for (; p->row < row; p->row++)
+        clear_row(p, p->row);
+    p->limit = (row + ROWS) * ROW - LONGEST;
 }
 
-void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
-    const uint64_t now = p->slot >> 2;
-    if (cycle <= now)
-        return;
-    *stalled += (cycle - now - (p->slot % 4 != 0)) * TICKS_PER_CYCLE;
-    p->slot = cycle << 2;
-    if (p->slot >> 8 != p->row)
+void stall(struct pipeline *p, uint64_t cycle, uint64_t *stalled) {
+    *stalled += (cycle - cycle_from(p->front.slot)) * TICKS;
+    go_to(p, cycle);
+    if (p->front.slot / ROW != p->row)
         pass_rows(p);
 }
 
 /// At most two micro-ops for B, M, V0, V1 each in one dispatch cycle.
-static void apply_caps(struct pipeline *p, const struct op *op) {
-    const uint64_t now = dispatched(p);
+static void apply_caps(struct pipeline *p, struct front *front, const struct op *op) {
+    const uint64_t now = cycle_of(front->slot);
     p->caps = (p->capped == now ? p->caps : NO_CAPS) + op->caps;
     p->capped = now;
     if (p->caps & CAP_BITS) {
-        p->slot = (now + 1) << 2;
+        front->slot = p->capped = now + CYCLE;
+        next_cycle(p, front);
         p->caps = NO_CAPS + op->caps;
-        p->capped = now + 1;
     }
 }
 
 /// What only some instructions wait for before they are dispatched.
-static void wait_before(struct pipeline *p, const struct op *op, uint64_t *stalled) {
+static inline void wait_before(struct pipeline *p, struct front *front, const struct op *op) {
     if (op->wait != WAIT_NONE) {
-        const uint64_t finished = (p->retired + 3) >> 2;
-        stall_until(p, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished, stalled);
+        const uint64_t finished = cycle_from(front->retired);
+        stall_until(p, front, op->wait == WAIT_STORES ? latest(finished, p->stores_done) : finished);
     }
-    stall_until(p, p->rob[(p->rob_next + op->mops - 1) % ROB], stalled);
+    if (op->mops > 1)
+        stall_until(p, front, rob_room(p, front, op->mops));
     if (op->caps)
-        apply_caps(p, op);
+        apply_caps(p, front, op);
 }
 
-/// Instructions of registers only that are more than one micro-op, or branches.
-static void follow_general(struct pipeline *p, const struct op *op, uint64_t ready, uint64_t *stalled) {
+/// Instructions of registers only that are more than one micro-op, or branches. Returns when `op` is done.
+static inline uint64_t follow_general(struct pipeline *p, struct front *front, const struct op *op,
+                                      uint64_t ready) {
     ready = latest(with_accumulator(p, op, ready), data_ready(p, op));
-    uint64_t at = start_all(p, op->unit, op->times, op->busy, ready, stalled);
-    at = latest(at, start_all(p, op->second_unit, op->second_times, op->second_busy, ready, stalled));
+    uint64_t at = start_all(p, front, op->unit, op->times, op->busy, ready);
+    at = latest(at, start_all(p, front, op->second_unit, op->second_times, op->second_busy, ready));
     const uint64_t done = at + op->latency;
     write_all(p, op, done);
     if (op->forwarding)
         write_forwarding(p, op, done);
     if (op->kind == OP_BRANCH)
         p->resolved = done;
-    retire(p, op, done);
+    return done;
 }
 
-static inline void follow(struct core *core, struct pipeline *p, const struct op *op,
-                          const struct touch *touch) {
-    uint64_t *const stalled = &core->counts.stall_ticks;
-    const uint64_t room = p->rob[p->rob_next % ROB];
-    if (__builtin_expect(room > dispatched(p), 0))
-        stall_until(p, room, stalled);
+/// `crowded`: the reorder buffer may have no room.
+static inline __attribute__((always_inline)) void follow(struct core *core, struct pipeline *p,
+                                                         struct front *front, const struct op *op,
+                                                         const struct touch *touch, bool crowded) {
+    if (__builtin_expect(crowded, 0))
+        stall_until(p, front, rob_room(p, front, 1));
     if (op->special)
-        wait_before(p, op, stalled);
-    uint64_t ready = operands_ready(p, op);
+        wait_before(p, front, op);
+    uint64_t ready = operands_ready(p, front, op);
     if (__builtin_expect(ready >= p->limit, 0)) {
-        stall_until(p, ready - LONGEST, stalled);
-        ready = operands_ready(p, op);
+        p->irregular = true;
+        stall_until(p, front, ready - LONGEST);
+        ready = operands_ready(p, front, op);
     }
-    uint64_t done = dispatched(p);
+    uint64_t done = cycle_of(front->slot);
     switch (op->kind) {
     case OP_NONE:
-        break;
+        retire(p, front, op, done);
+        return;
     case OP_INTEGER:
-        done = start_integer(p, with_accumulator(p, op, ready), stalled) + op->latency;
+        done = start_integer(p, front, with_accumulator(p, op, ready)) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_VECTOR:
-        done = start_either(p, PORT_V0, with_accumulator(p, op, ready), stalled) + op->latency;
+        done = start_either(p, front, PORT_V0, with_accumulator(p, op, ready)) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_ONE:
         ready = with_accumulator(p, op, ready);
-        done = start_at(p, port_of[op->unit], ready, op->busy, stalled) + op->latency;
+        done = start_at(p, front, port_of[op->unit], ready, op->busy) + op->latency;
         write_forwarding(p, op, done);
         break;
     case OP_BRANCH:
     case OP_GENERAL:
-        follow_general(p, op, ready, stalled);
+        retire(p, front, op, follow_general(p, front, op, ready));
         return;
     default:
+        p->front = *front;
         follow_memory(core, p, op, &touch[op->access], ready);
+        *front = p->front;
         return;
     }
-    retire(p, op, done);
+    retire_one(p, front, done);
 }
 
 /// The instructions from `begin` to `end` (addresses) come from fetch: a window a cycle.
-static inline void fetch(struct core *core, struct pipeline *p, uint64_t begin, uint64_t end) {
+static inline void fetch(struct pipeline *p, uint64_t begin, uint64_t end) {
     const uint64_t first = begin >> WINDOW_SHIFT, last = (end - 1) >> WINDOW_SHIFT;
-    stall_until(p, p->fetched, &core->counts.fetch_ticks);
-    const uint64_t now = p->slot >> 2;
+    if (p->fetched > p->front.slot)
+        stall(p, p->fetched, &p->starved);
+    const uint64_t now = cycle_of(p->front.slot);
     p->fetched = latest(p->fetched, now > RUN_AHEAD ? now - RUN_AHEAD : 0);
-    p->fetched += last - first + (first != p->window);
+    p->fetched += (last - first + (first != p->window)) * CYCLE;
     p->window = last;
 }
 
-void pipeline_run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+/// With `spots`, what each instruction costs is counted there.
+static inline __attribute__((always_inline)) void follow_all(struct core *core, const struct block *block,
+                                                             unsigned first, unsigned count,
+                                                             struct hot_spot *spots) {
     struct pipeline *p = core->pipeline;
-    const uint64_t clock = core->ticks / TICKS_PER_CYCLE;
-    if (clock > p->retired >> 2) { // time has passed otherwise
-        p->retired = latest(p->retired, clock << 2);
-        p->slot = latest(p->slot, clock << 2);
-    }
-    if (p->slot >> 8 != p->row)
+    p->stalled = p->starved = 0;
+    if (p->front.slot / ROW != p->row)
         pass_rows(p);
-    fetch(core, p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
+    fetch(p, block->vaddr + first * 4, block->vaddr + (first + count) * 4);
+    struct front front = p->front;
+    const bool crowded = block->mops > ROB || rob_room(p, &front, block->mops) > front.slot;
     const struct op *const end = block->op + first + count;
-    for (const struct op *op = block->op + first; op < end; op++)
-        follow(core, p, op, block->touch);
+    for (const struct op *op = block->op + first; op < end; op++) {
+        const struct hot_spot before = spots ? hot_spots_before(core, front.retired) : (struct hot_spot){0};
+        follow(core, p, &front, op, block->touch, crowded);
+        if (spots)
+            hot_spots_add(spots++, core, front.retired, &before);
+    }
+    p->front = front;
     if (end[-1].wait == WAIT_REFETCH) // which ends a block
-        p->fetched = latest(p->fetched, (p->retired >> 2) + REFILL);
-    core->ticks = (p->retired >> 2) * TICKS_PER_CYCLE;
+        p->fetched = latest(p->fetched, cycle_of(front.retired) + REFILL);
+    core->ticks = p->ticks = cycle_of(front.retired) * TICKS;
+    core->counts.stall_ticks += p->stalled;
+    core->counts.fetch_ticks += p->starved;
 }
 
-void pipeline_branch(struct core *core, const struct block *block, uint64_t next) {
+static void run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+    follow_all(core, block, first, count, NULL);
+}
+
+static __attribute__((noinline)) void run_counted(struct core *core, const struct block *block, unsigned first,
+                                                  unsigned count) {
+    follow_all(core, block, first, count, hot_spots_of(core, block->spots) + first);
+}
+
+/// Makes up for the time that has passed otherwise.
+static void catch_up(const struct core *core, struct pipeline *p) {
+    const uint64_t clock = cycle_of_ticks(core->ticks);
+    if (clock <= p->front.retired)
+        return;
+    p->front.retired = clock;
+    if (clock > p->front.slot)
+        go_to(p, clock);
+}
+
+void pipeline_run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+    replay_leave(core->pipeline);
+    if (core->ticks != core->pipeline->ticks)
+        catch_up(core, core->pipeline);
+    if (__builtin_expect(block->spots != NULL, 0))
+        run_counted(core, block, first, count);
+    else
+        run(core, block, first, count);
+}
+
+enum { TAKEN = 1, MISPREDICTED = 2 };
+
+/// How the branch at the end of `block`, if there is one, goes to `next`. Trains the predictor.
+static unsigned predict(struct core *core, const struct block *block, uint64_t next) {
     struct pipeline *p = core->pipeline;
     const uint64_t after = block->vaddr + block->insns * 4, pc = after - 4;
     bool predicted = true;
@@ -202,10 +246,39 @@ void pipeline_branch(struct core *core, const struct block *block, uint64_t next
         break;
     }
     core->counts.branches += block->branch != BRANCH_NONE;
-    if (next != after)
+    core->counts.mispredicts += !predicted;
+    return (next != after ? TAKEN : 0) | (predicted ? 0 : MISPREDICTED);
+}
+
+/// What comes after a branch is fetched.
+static void redirect(struct pipeline *p, unsigned branch) {
+    if (branch & TAKEN)
         p->window = 0;
-    if (predicted)
+    if (branch & MISPREDICTED)
+        p->fetched = latest(p->fetched, p->resolved + REFILL);
+}
+
+void pipeline_branch(struct core *core, const struct block *block, uint64_t next) {
+    replay_leave(core->pipeline);
+    redirect(core->pipeline, predict(core, block, next));
+}
+
+void pipeline_run_block(struct core *core, const struct block *block, uint64_t next) {
+    struct pipeline *p = core->pipeline;
+    const unsigned branch = predict(core, block, next);
+    if (__builtin_expect(block->spots != NULL, 0)) { // what is replayed is not followed
+        pipeline_run(core, block, 0, block->insns);
+        redirect(p, branch);
         return;
-    core->counts.mispredicts++;
-    p->fetched = latest(p->fetched, p->resolved + REFILL);
+    }
+    if (replay(core, block, branch))
+        return;
+    if (core->ticks != p->ticks)
+        catch_up(core, p);
+    p->base = cycle_of(p->front.slot);
+    p->calls = 0;
+    p->late_start = p->irregular = false;
+    run(core, block, 0, block->insns);
+    redirect(p, branch);
+    replay_learn(p, block, branch);
 }

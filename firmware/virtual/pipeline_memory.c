@@ -5,9 +5,12 @@
 #include "stages.h"
 
 /// The base register's micro-op.
-static inline void write_back(struct pipeline *p, const struct op *op, uint64_t ready, uint64_t *stalled) {
-    if (op->base != OP_NO_REGISTER)
-        write(p, op->base, start_integer(p, ready, stalled) + 1);
+static inline void write_back(struct pipeline *p, struct front *front, const struct op *op, uint64_t ready) {
+    if (op->base == OP_NO_REGISTER)
+        return;
+    const uint64_t at = start_all(p, front, UNIT_I, 1, 1, ready);
+    write(p, op->base, at + CYCLE);
+    p->furthest = latest(p->furthest, at);
 }
 
 /// The address of an access; 0 where it was not made.
@@ -32,7 +35,7 @@ static inline uint64_t loaded(struct core *core, struct pipeline *p, const struc
     if (!address)
         return cycle;
     watch(core, touch, address);
-    const uint64_t now = cycle * TICKS_PER_CYCLE;
+    const uint64_t now = cycle * TICKS;
     const uint64_t there = hierarchy_load(core, now, address, &touch->access);
     const struct pending_store *store = &p->recent[(address >> 3) % RECENT_STORES];
     const uint64_t last = (address + touch->access.bytes - 1) >> 3;
@@ -43,28 +46,78 @@ static inline uint64_t loaded(struct core *core, struct pipeline *p, const struc
         // From the store buffer. Load, add, store and so on takes 5.5 cycles a turn (measured): one more or
         // none, alternately.
         p->late = !p->late;
-        return latest(cycle, store->ready) + p->late;
+        return latest(cycle, store->ready) + (p->late ? CYCLE : 0);
     }
-    return there == now ? cycle : (there + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE;
+    return there == now ? cycle : cycle_of_ticks(there + TICKS_PER_CYCLE - 1);
+}
+
+/// A store with its data there at `ready` leaves the store buffer at `cycle`. Returns when its entry is free.
+static uint64_t stored(struct core *core, struct pipeline *p, const struct touch *touch, uint64_t cycle,
+                       uint64_t ready) {
+    const uint64_t address = address_of(core, touch);
+    if (!address)
+        return cycle;
+    const uint64_t now = cycle * TICKS;
+    watch(core, touch, address);
+    const uint64_t free = touch->kind == ACCESS_ZERO_LINE
+                              ? hierarchy_zero_line(core, now, address)
+                              : hierarchy_store(core, now, address, &touch->access);
+    const uint64_t leaves = free == now ? cycle : cycle_of_ticks(free + TICKS_PER_CYCLE - 1);
+    const uint64_t last = (address + touch->access.bytes - 1) >> 3;
+    for (uint64_t granule = address >> 3; granule <= last; granule++)
+        p->recent[granule % RECENT_STORES] = (struct pending_store){granule, ready, leaves};
+    return leaves;
+}
+
+/// PRFM and DC at `cycle`; of DC, when a barrier behind it may end, if that is later. QEMU reports no access:
+/// where the address could not be derived, there is none.
+static uint64_t prepared(struct core *core, const struct touch *touch, uint64_t cycle) {
+    const uint64_t address = address_of(core, touch);
+    if (!address)
+        return cycle;
+    if (touch->kind <= ACCESS_PREFETCH_L2) {
+        const unsigned level = touch->kind == ACCESS_PREFETCH_L1 ? 1 : 2;
+        return latest(cycle, cycle_of_ticks(hierarchy_prefetch(core, cycle * TICKS, address, level)));
+    }
+    return cycle_of_ticks(hierarchy_clean(core, cycle * TICKS, address, touch->kind == ACCESS_INVALIDATE)) +
+           CYCLE;
+}
+
+uint64_t pipeline_call(struct core *core, struct pipeline *p, enum call_kind kind, const struct touch *touch,
+                       uint64_t at, uint64_t ready) {
+    switch (kind) {
+    case CALL_LOAD:
+        return loaded(core, p, touch, at);
+    case CALL_STORE:
+        return stored(core, p, touch, at, ready);
+    case CALL_PREPARE:
+        break;
+    }
+    return prepared(core, touch, at);
+}
+
+/// The same for an instruction that the pipeline executes: keeps the answer, or has it from replaying.
+static inline uint64_t call(struct core *core, struct pipeline *p, enum call_kind kind,
+                            const struct touch *touch, uint64_t at, uint64_t ready) {
+    if (!p->from)
+        return pipeline_call(core, p, kind, touch, at, ready);
+    struct call *call = &p->call[p->calls++];
+    if (p->calls <= p->answers)
+        return at + call->took;
+    const uint64_t done = pipeline_call(core, p, kind, touch, at, ready);
+    *call = (struct call){.touch = touch,
+                          .at = (uint32_t)(at - p->base),
+                          .ready = (uint32_t)(ready - p->base),
+                          .took = (uint32_t)(done - at),
+                          .kind = kind};
+    return done;
 }
 
 /// A store that retires at `cycle`, with its data there at `ready`, goes to the cache in its turn.
 static void commit(struct core *core, struct pipeline *p, const struct touch *touch, uint64_t cycle,
                    uint64_t ready) {
-    const uint64_t address = address_of(core, touch);
-    p->committed = latest(cycle * 2, p->committed) + (touch->access.bytes + 7) / 8; // two beats a cycle
-    uint64_t leaves = (p->committed + 1) / 2;
-    if (address) {
-        const uint64_t now = leaves * TICKS_PER_CYCLE;
-        watch(core, touch, address);
-        const uint64_t free = touch->kind == ACCESS_ZERO_LINE
-                                  ? hierarchy_zero_line(core, now, address)
-                                  : hierarchy_store(core, now, address, &touch->access);
-        leaves = (free + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE;
-        const uint64_t last = (address + touch->access.bytes - 1) >> 3;
-        for (uint64_t granule = address >> 3; granule <= last; granule++)
-            p->recent[granule % RECENT_STORES] = (struct pending_store){granule, ready, leaves};
-    }
+    p->committed = latest(cycle, p->committed) + (touch->access.bytes + 7) / 8 * (CYCLE / 2);
+    const uint64_t leaves = call(core, p, CALL_STORE, touch, cycle_from(p->committed), ready);
     p->store[p->store_next] = leaves;
     p->store_next = p->store_next + 1 == STORES ? 0 : p->store_next + 1;
     p->stores_done = latest(p->stores_done, leaves);
@@ -72,62 +125,61 @@ static void commit(struct core *core, struct pipeline *p, const struct touch *to
 
 static void load(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                  uint64_t ready) {
-    uint64_t *const stalled = &core->counts.stall_ticks;
-    stall_until(p, p->load[p->load_next], stalled);
-    const uint64_t at = start_all(p, UNIT_L, op->times, 1, ready, stalled);
-    uint64_t done = loaded(core, p, touch, at) + op->latency;
+    struct front *const front = &p->front;
+    stall_until(p, front, p->load[p->load_next]);
+    const uint64_t at = start_all(p, front, UNIT_L, op->times, 1, ready);
+    uint64_t done = call(core, p, CALL_LOAD, touch, at, at) + op->latency;
     if (op->second_times) { // what a vector or integer pipe does with the loaded data
-        const unsigned tail = op->second_unit == UNIT_V ? 2 : 1;
+        const unsigned tail = op->second_unit == UNIT_V ? 2 * CYCLE : CYCLE;
         const uint64_t from = latest(done - tail, data_ready(p, op));
-        done = start_all(p, op->second_unit, op->second_times, op->second_busy, from, stalled) + tail;
+        done = start_all(p, front, op->second_unit, op->second_times, op->second_busy, from) + tail;
     }
     write_all(p, op, done);
-    write_back(p, op, ready, stalled);
-    p->load[p->load_next] = retire(p, op, done);
+    write_back(p, front, op, ready);
+    p->load[p->load_next] = retire(p, front, op, done);
     p->load_next = p->load_next + 1 == LOADS ? 0 : p->load_next + 1;
 }
 
 static void store(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                   uint64_t ready) {
-    uint64_t *const stalled = &core->counts.stall_ticks;
-    stall_until(p, p->store[p->store_next], stalled);
-    const uint64_t at = start_all(p, UNIT_L, op->times, 1, ready, stalled);
-    const uint64_t from = latest(data_ready(p, op), dispatched(p) + 1);
-    const uint64_t data = start_all(p, op->second_unit, op->second_times, op->second_busy, from, stalled);
-    write_back(p, op, ready, stalled);
-    commit(core, p, touch, retire(p, op, latest(at, data) + op->latency), data);
+    struct front *const front = &p->front;
+    stall_until(p, front, p->store[p->store_next]);
+    const uint64_t at = start_all(p, front, UNIT_L, op->times, 1, ready);
+    const uint64_t from = latest(data_ready(p, op), issue_cycle(front));
+    const uint64_t data = start_all(p, front, op->second_unit, op->second_times, op->second_busy, from);
+    write_back(p, front, op, ready);
+    commit(core, p, touch, retire(p, front, op, latest(at, data) + op->latency), data);
 }
 
 static void atomic(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                    uint64_t ready) {
-    uint64_t *const stalled = &core->counts.stall_ticks;
-    stall_until(p, latest(p->load[p->load_next], p->store[p->store_next]), stalled);
+    struct front *const front = &p->front;
+    stall_until(p, front, latest(p->load[p->load_next], p->store[p->store_next]));
     ready = latest(ready, data_ready(p, op));
-    const uint64_t at = start_all(p, UNIT_L, op->times, 1, ready, stalled);
-    start_all(p, op->second_unit, op->second_times, op->second_busy, ready, stalled);
-    const uint64_t done = loaded(core, p, touch, at) + op->latency;
+    const uint64_t at = start_all(p, front, UNIT_L, op->times, 1, ready);
+    const uint64_t other = start_all(p, front, op->second_unit, op->second_times, op->second_busy, ready);
+    p->furthest = latest(p->furthest, other);
+    const uint64_t done = call(core, p, CALL_LOAD, touch, at, at) + op->latency;
     write_all(p, op, done);
-    const uint64_t retired = p->load[p->load_next] = retire(p, op, done);
+    const uint64_t retired = p->load[p->load_next] = retire(p, front, op, done);
     p->load_next = p->load_next + 1 == LOADS ? 0 : p->load_next + 1;
     if (op->data[0] != OP_NO_REGISTER) // LDXR stores nothing
         commit(core, p, touch, retired, done);
 }
 
-/// PRFM and DC. QEMU reports no access: where the address could not be derived, there is none.
 static void prepare(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                     uint64_t ready) {
-    uint64_t done = start_all(p, op->unit, op->times, op->busy, ready, &core->counts.stall_ticks) + 1;
-    const uint64_t address = address_of(core, touch);
-    if (address && touch->kind <= ACCESS_PREFETCH_L2) {
-        const unsigned level = touch->kind == ACCESS_PREFETCH_L1 ? 1 : 2;
-        done =
-            latest(done, hierarchy_prefetch(core, done * TICKS_PER_CYCLE, address, level) / TICKS_PER_CYCLE);
-    } else if (address) {
-        const uint64_t now = latest(done, p->retired >> 2) * TICKS_PER_CYCLE;
-        const uint64_t clean = hierarchy_clean(core, now, address, touch->kind == ACCESS_INVALIDATE);
-        p->stores_done = latest(p->stores_done, clean / TICKS_PER_CYCLE + 1);
+    struct front *const front = &p->front;
+    uint64_t done = start_all(p, front, op->unit, op->times, op->busy, ready) + CYCLE;
+    if (touch->kind <= ACCESS_PREFETCH_L2) {
+        done = call(core, p, CALL_PREPARE, touch, done, done);
+    } else {
+        const uint64_t now = latest(done, cycle_of(front->retired));
+        const uint64_t clean = call(core, p, CALL_PREPARE, touch, now, now);
+        if (clean != now)
+            p->stores_done = latest(p->stores_done, clean);
     }
-    retire(p, op, done);
+    retire(p, front, op, done);
 }
 
 void follow_memory(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,

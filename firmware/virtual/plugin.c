@@ -16,6 +16,7 @@
 #include "block.h"
 #include "core.h"
 #include "device_page.h"
+#include "hot_spots.h"
 #include "options.h"
 #include "qemu_plugin_api.h"
 #include "races.h"
@@ -224,6 +225,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     a64_init();
     core_init(&options);
     if (options.check && (error = races_open(&options)))
+        return refuse(error);
+    if ((error = hot_spots_open(&options)))
         return refuse(error);
     if ((error = report_open(&options, info->version.cur)) ||
         (error = options.results_path ? user_open(&options) : device_page_open(&options)))

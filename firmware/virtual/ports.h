@@ -6,128 +6,180 @@
 #include "pipeline.h"
 
 /// Of units that are one pipe.
-_Static_assert(PORT_V0 % 2 == 0 && PORT_V1 == PORT_V0 + 1 && PORT_L0 % 2 == 0 && PORT_L1 == PORT_L0 + 1,
-               "pairs");
-
 static const uint8_t port_of[UNITS] = {
     [UNIT_B] = PORT_B, [UNIT_M] = PORT_M, [UNIT_V0] = PORT_V0, [UNIT_V1] = PORT_V1};
 
-static inline struct ring_row *row_of(struct pipeline *p, uint64_t cycle) {
-    return &p->ring[(cycle >> 6) % RING_ROWS];
+/// A pipe's bit in each byte: in all eight cycles of a calendar's word.
+#define PIPE_BITS(port) (UINT64_C(0x0101010101010101) << (port))
+
+/// `waiting` while all queues are empty.
+#define NONE_WAITING UINT64_C(0x7474707070707070)
+_Static_assert((NONE_WAITING & 255) + QUEUE == 128 && (NONE_WAITING >> PORT_L1 * 8) + LOAD_QUEUE == 128,
+               "bit 7 of a full queue's byte is set");
+
+static inline uint64_t latest(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
 }
 
-/// The first cycle from `cycle` on at which the pipe is free.
-static inline uint64_t free_from(struct pipeline *p, unsigned port, uint64_t cycle) {
-    for (;;) {
-        const uint64_t free = ~row_of(p, cycle)->busy[port] >> (cycle & 63);
-        if (__builtin_expect(free != 0, 1))
-            return cycle + (uint64_t)__builtin_ctzll(free);
+/// The cycle that `time` belongs to.
+static inline uint64_t cycle_of(uint64_t time) {
+    return time & ~(uint64_t)(CYCLE - 1);
+}
+
+/// The first cycle behind dispatch.
+static inline uint64_t issue_cycle(const struct front *front) {
+    return (front->slot | (CYCLE - 1)) + 1;
+}
+
+/// The calendar's word for `time`, and, less its low bits, for seven cycles around it.
+static inline size_t word_of(uint64_t time) {
+    return time / 64 % CALENDAR_WORDS;
+}
+
+/// The micro-ops that start in the cycle `time` and the rest of its calendar's word, from bit 0 on.
+static inline uint64_t starts_from(const struct pipeline *p, uint64_t time) {
+    return (p->busy[word_of(time)] & ~p->held[word_of(time)]) >> (time & 63);
+}
+
+/// Where a micro-op can go: the first cycle with a free pipe, the pipes that are free from there on, from bit
+/// 0 on, and the first one's bit.
+struct place {
+    uint64_t cycle, free;
+    unsigned pipe;
+};
+
+/// The first place among `pipes` from `cycle` on.
+static inline struct place find_free(const struct pipeline *p, uint64_t pipes, uint64_t cycle) {
+    uint64_t free = ~p->busy[word_of(cycle)] >> (cycle & 63) & pipes;
+    while (__builtin_expect(!free, 0)) {
         cycle = (cycle | 63) + 1;
+        free = ~p->busy[word_of(cycle)] & pipes;
     }
+    const unsigned bit = (unsigned)__builtin_ctzll(free);
+    return (struct place){cycle + (bit & ~7u), free >> bit, bit & 7};
 }
 
-static inline void take(struct pipeline *p, unsigned port, uint64_t cycle) {
-    row_of(p, cycle)->busy[port] |= UINT64_C(1) << (cycle & 63);
+static inline uint64_t free_from(const struct pipeline *p, unsigned port, uint64_t cycle) {
+    return find_free(p, PIPE_BITS(port), cycle).cycle;
 }
 
-/// The pipe is kept for `cycles` from `cycle` on. Where an older micro-op starts in between, it had to wait
-/// in truth; here, the time is taken behind it.
-static inline void keep(struct pipeline *p, unsigned port, uint64_t cycle, unsigned cycles) {
-    for (unsigned n = 1; n < cycles; n++) {
-        cycle = free_from(p, port, cycle + 1);
-        take(p, port, cycle);
+static inline bool is_full(const struct front *front, unsigned port) {
+    return front->waiting >> (port * 8 + 7) & 1;
+}
+
+/// The pipe is taken in a row of the calendar that has been emptied.
+void note_stray(struct pipeline *p, uint64_t cycle);
+
+static inline uint64_t bit_of(unsigned port, uint64_t cycle) {
+    return UINT64_C(1) << ((cycle + port) & 63);
+}
+
+/// The pipe is taken, without an entry of its queue.
+static inline void hold(struct pipeline *p, unsigned port, uint64_t cycle) {
+    p->busy[word_of(cycle)] |= bit_of(port, cycle);
+    p->held[word_of(cycle)] |= bit_of(port, cycle);
+    p->furthest = latest(p->furthest, cycle);
+    if (cycle / ROW < p->row)
+        note_stray(p, cycle);
+}
+
+/// A micro-op that starts at `cycle` gets the pipe, and an entry of its queue until then.
+static inline void enter(struct pipeline *p, struct front *front, unsigned port, uint64_t cycle) {
+    if (__builtin_expect(cycle <= front->slot,
+                         0)) { // dispatch has waited for an earlier part of the instruction
+        hold(p, port, cycle);
+        return;
     }
+    p->busy[word_of(cycle)] |= bit_of(port, cycle);
+    front->waiting += UINT64_C(1) << port * 8;
 }
 
-/// Whether the next entry of the queue is still in use. Then others may be free, or not.
-static inline bool occupied(const struct pipeline *p, const struct queue *queue) {
-    return (int32_t)(queue->starts[queue->next] - (uint32_t)(p->slot >> 2)) > 0;
+/// By a byte of the calendar: one in each of the bytes whose pipes are taken.
+extern uint64_t one_each[256];
+
+/// Dispatch goes on in the next cycle: the micro-ops that start then leave their queues.
+static inline void next_cycle(const struct pipeline *p, struct front *front) {
+    front->waiting -= one_each[starts_from(p, cycle_of(front->slot)) & 255];
 }
 
-/// A micro-op that starts at `cycle` gets the next entry, and the pipe.
-static inline void enter(struct pipeline *p, unsigned port, uint64_t cycle) {
-    struct queue *queue = &p->queue[port];
-    const uint32_t next = queue->next;
-    queue->starts[next] = queue->last = (uint32_t)cycle;
-    queue->next = next + 1 == queue->entries ? 0 : next + 1;
-    take(p, port, cycle);
+// What takes long is done in the pipeline's own `front`.
+
+/// Dispatch goes on at `cycle`, which is later. Adds the cycles in which nothing is dispatched to `stalled`,
+/// in ticks.
+void stall(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
+
+static inline void stall_until(struct pipeline *p, struct front *front, uint64_t cycle) {
+    if (__builtin_expect(cycle <= front->slot, 1))
+        return;
+    p->front = *front;
+    stall(p, cycle, &p->stalled);
+    *front = p->front;
 }
 
-/// Dispatch goes on at `cycle`, if that is later. Adds the cycles in which nothing is dispatched to
-/// `stalled`, in ticks.
-void stall_until(struct pipeline *p, uint64_t cycle, uint64_t *stalled);
+// The slow paths of the three below, where a queue is full: the micro-op goes to another pipe, or dispatch
+// waits until it can.
+uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready);
+uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready);
+uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready);
 
-// The slow paths of the three below, where the next entry of a queue is occupied: the micro-op takes another
-// entry, goes to another pipe, or dispatch waits until it can.
-uint64_t start_at_crowded(struct pipeline *p, unsigned port, uint64_t ready, unsigned cycles,
-                          uint64_t *stalled);
-uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t at, uint64_t ready,
-                              uint64_t *stalled);
-uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready, uint64_t *stalled);
-
-/// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later. Counts cycles
-/// lost to full queues in `stalled`.
-static inline uint64_t start_at(struct pipeline *p, unsigned port, uint64_t ready, unsigned cycles,
-                                uint64_t *stalled) {
-    if (__builtin_expect(occupied(p, &p->queue[port]), 0))
-        return start_at_crowded(p, port, ready, cycles, stalled);
+/// Gives a micro-op the pipe `port` for `cycles`. Returns when it starts, `ready` or later.
+static inline uint64_t start_at(struct pipeline *p, struct front *front, unsigned port, uint64_t ready,
+                                unsigned cycles) {
+    if (__builtin_expect(is_full(front, port), 0)) {
+        p->front = *front;
+        ready = start_at_crowded(p, port, ready);
+        *front = p->front;
+    }
     const uint64_t at = free_from(p, port, ready);
-    enter(p, port, at);
-    keep(p, port, at, cycles);
+    enter(p, front, port, at);
+    p->last[port] = at;
+    // Where an older micro-op starts while this one keeps the pipe, it had to wait in truth; here, the time
+    // is taken behind it.
+    uint64_t kept = at;
+    for (unsigned n = 1; __builtin_expect(n < cycles, 0); n++)
+        hold(p, port, kept = free_from(p, port, kept + CYCLE));
     return at;
 }
 
-/// The same for the pipe `port` or the next one.
-static inline uint64_t start_either(struct pipeline *p, unsigned port, uint64_t ready, uint64_t *stalled) {
-    uint64_t at = ready;
-    for (;;) {
-        const uint64_t *busy = &row_of(p, at)->busy[port];
-        const uint64_t free = ~(busy[0] & busy[1]) >> (at & 63);
-        if (__builtin_expect(free != 0, 1)) {
-            at += (uint64_t)__builtin_ctzll(free);
-            // Where both are free, the one with less to do.
-            const bool busier = (int32_t)(p->queue[port].last - p->queue[port + 1].last) > 0;
-            port += ((busy[0] >> (at & 63)) | (~(busy[1] >> (at & 63)) & busier)) & 1;
-            break;
-        }
-        at = (at | 63) + 1;
+/// The same for the pipe `port` or the next one. Where both are free, the one with less to do.
+static inline uint64_t start_either(struct pipeline *p, struct front *front, unsigned port, uint64_t ready) {
+    const struct place place = find_free(p, PIPE_BITS(port) | PIPE_BITS(port + 1), ready);
+    const bool busier = p->last[port] > p->last[port + 1];
+    const unsigned chosen = place.pipe + (place.free >> 1 & busier);
+    if (__builtin_expect(is_full(front, chosen), 0)) {
+        p->front = *front;
+        const uint64_t at = start_either_crowded(p, chosen, ready);
+        *front = p->front;
+        return at;
     }
-    if (__builtin_expect(occupied(p, &p->queue[port]), 0))
-        return start_either_crowded(p, port, at, ready, stalled);
-    enter(p, port, at);
-    return at;
+    enter(p, front, chosen, place.cycle);
+    p->last[chosen] = place.cycle;
+    return place.cycle;
 }
 
 /// The same for S0, S1 or M: M last, since some need it.
-static inline uint64_t start_integer(struct pipeline *p, uint64_t ready, uint64_t *stalled) {
-    uint64_t at = ready;
-    unsigned port;
-    for (;;) {
-        const uint64_t *busy = row_of(p, at)->busy;
-        const uint64_t free = ~(busy[PORT_S0] & busy[PORT_S1] & busy[PORT_M]) >> (at & 63);
-        if (__builtin_expect(free != 0, 1)) {
-            at += (uint64_t)__builtin_ctzll(free);
-            const unsigned first = busy[PORT_S0] >> (at & 63) & 1, both = first & busy[PORT_S1] >> (at & 63);
-            port = PORT_S0 + first + both;
-            break;
-        }
-        at = (at | 63) + 1;
+static inline uint64_t start_integer(struct pipeline *p, struct front *front, uint64_t ready) {
+    const struct place place =
+        find_free(p, PIPE_BITS(PORT_S0) | PIPE_BITS(PORT_S1) | PIPE_BITS(PORT_M), ready);
+    if (__builtin_expect(is_full(front, place.pipe), 0)) {
+        p->front = *front;
+        const uint64_t at = start_integer_crowded(p, ready);
+        *front = p->front;
+        return at;
     }
-    if (__builtin_expect(occupied(p, &p->queue[port]), 0))
-        return start_integer_crowded(p, ready, stalled);
-    enter(p, port, at);
-    return at;
+    enter(p, front, place.pipe, place.cycle);
+    return place.cycle;
 }
 
-static inline uint64_t start(struct pipeline *p, unsigned unit, uint64_t ready, unsigned cycles,
-                             uint64_t *stalled) {
+static inline uint64_t start(struct pipeline *p, struct front *front, unsigned unit, uint64_t ready,
+                             unsigned cycles) {
     switch (unit) {
     case UNIT_I:
-        return start_integer(p, ready, stalled);
+        return start_integer(p, front, ready);
     case UNIT_V:
-        return start_either(p, PORT_V0, ready, stalled);
+        return start_either(p, front, PORT_V0, ready);
     case UNIT_L:
-        return start_either(p, PORT_L0, ready, stalled);
+        return start_either(p, front, PORT_L0, ready);
     }
-    return start_at(p, port_of[unit], ready, cycles, stalled);
+    return start_at(p, front, port_of[unit], ready, cycles);
 }

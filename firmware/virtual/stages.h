@@ -2,21 +2,27 @@
 // Steps that all kinds of instructions go through: operands, results, retirement.
 #pragma once
 
+#include <string.h>
+
 #include "options.h"
 #include "pipeline.h"
 #include "ports.h"
 
-static inline uint64_t latest(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
+/// The first cycle that begins at `time` or later.
+static inline uint64_t cycle_from(uint64_t time) {
+    return cycle_of(time + CYCLE - 1);
 }
 
-static inline uint64_t dispatched(const struct pipeline *p) {
-    return p->slot >> 2;
+enum { TICKS = TICKS_PER_CYCLE / CYCLE };
+
+static inline uint64_t cycle_of_ticks(uint64_t ticks) {
+    return ticks / TICKS_PER_CYCLE * CYCLE;
 }
 
 /// When `op` can issue, as far as its sources are concerned.
-static inline uint64_t operands_ready(const struct pipeline *p, const struct op *op) {
-    return latest(latest(p->ready[op->source[0]], p->ready[op->source[1]]), dispatched(p) + 1);
+static inline uint64_t operands_ready(const struct pipeline *p, const struct front *front,
+                                      const struct op *op) {
+    return latest(latest(p->ready[op->source[0]], p->ready[op->source[1]]), issue_cycle(front));
 }
 
 /// `ready`, or later, when the accumulator is there.
@@ -51,23 +57,51 @@ static inline void write_all(struct pipeline *p, const struct op *op, uint64_t r
 }
 
 /// Gives all micro-ops of one unit their pipes. Returns when the last one starts.
-static inline uint64_t start_all(struct pipeline *p, unsigned unit, unsigned times, unsigned busy,
-                                 uint64_t ready, uint64_t *stalled) {
+static inline uint64_t start_all(struct pipeline *p, struct front *front, unsigned unit, unsigned times,
+                                 unsigned busy, uint64_t ready) {
     uint64_t at = ready;
-    for (unsigned n = 0; n < times; n++)
-        at = latest(at, start(p, unit, ready, busy, stalled));
+    for (unsigned n = 0; n < times; n++) {
+        p->late_start |= ready <= front->slot;
+        at = latest(at, start(p, front, unit, ready, busy));
+    }
     return at;
 }
 
-/// `op`, complete at `cycle`, leaves the reorder buffer in its turn. Returns when.
-static inline uint64_t retire(struct pipeline *p, const struct op *op, uint64_t cycle) {
-    const uint64_t slot = latest(p->retired, cycle << 2);
-    p->rob[p->rob_next++ % ROB] = slot >> 2;
-    for (unsigned n = 1; __builtin_expect(n < op->mops, 0); n++)
-        p->rob[p->rob_next++ % ROB] = slot >> 2;
-    p->retired = slot + op->mops;
-    p->slot += op->mops;
-    return slot >> 2;
+/// Of the `mops` macro-operations that come next, the last one's predecessor in the reorder buffer's entry.
+static inline uint64_t rob_room(const struct pipeline *p, const struct front *front, unsigned mops) {
+    return cycle_of(p->rob[(front->rob_next + mops - 1 - ROB) % ROB_RING]);
+}
+
+/// The calendar's row is emptied.
+static inline void clear_row(struct pipeline *p, uint64_t row) {
+    enum { WORDS = ROW / 64 };
+    memset(&p->busy[row % ROWS * WORDS], 0, WORDS * sizeof p->busy[0]);
+    memset(&p->held[row % ROWS * WORDS], 0, WORDS * sizeof p->held[0]);
+}
+
+enum { STEP = CYCLE / 4 }; // four macro-operations a cycle are dispatched, and retire
+
+/// A macro-operation, complete at `cycle`, leaves the reorder buffer in its turn, and the next one is
+/// dispatched. Returns when it leaves.
+static inline uint64_t retire_one(struct pipeline *p, struct front *front, uint64_t cycle) {
+    const uint64_t place = latest(front->retired, cycle);
+    p->rob[front->rob_next++ % ROB_RING] = place;
+    front->retired = place + STEP;
+    front->slot += STEP;
+    if (front->slot % CYCLE == 0)
+        next_cycle(p, front);
+    return cycle_of(place);
+}
+
+/// The same for all of `op`, which leave together.
+static inline uint64_t retire(struct pipeline *p, struct front *front, const struct op *op, uint64_t cycle) {
+    const uint64_t left = retire_one(p, front, cycle), place = front->retired - STEP;
+    for (unsigned n = 1; __builtin_expect(n < op->mops, 0); n++) {
+        front->retired = place;
+        retire_one(p, front, place);
+        front->retired = place + (n + 1) * STEP;
+    }
+    return left;
 }
 
 struct core;

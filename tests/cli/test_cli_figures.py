@@ -62,6 +62,7 @@ def answer() -> Answer:
         logprobs=(0.0,) * 11,
         reason="limit",
         prompt_tokens=30,
+        int8=False,
         cached_tokens=10,
         prefill_cycles=2_400_000_000,
         decode_cycles=1_200_000_000,

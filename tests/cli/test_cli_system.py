@@ -159,6 +159,7 @@ def test_bench_accuracy_compares_with_the_float_model(environment: dict[str, str
     assert result["sequences"] == 2
     assert result["agreement"]["top1"] > 0.6
     assert result["agreement"]["mean_kl"] < 1
+    assert sum(band["agreement"]["positions"] for band in result["bands"]) == 150
 
 
 def test_the_demo_runs_unattended(environment: dict[str, str]) -> None:
@@ -229,3 +230,13 @@ def test_killing_the_console_while_it_records_loses_at_most_half_a_second(
     assert text.returncode == 0
     assert "up to its last 0.5 s may be missing" in text.stderr
     assert "Traceback" not in text.stderr
+
+
+@pytest.mark.parametrize("phase", ["prefill", "decode"])
+def test_bench_of_a_phase_says_where_its_cycles_went(environment: dict[str, str], phase: str) -> None:
+    result = document(environment, "bench", phase, "--tokens", "5", "--cores", "2", "--timing", "fast")
+    assert result["tokens"] == 5
+    assert result["total_cycles"] == pytest.approx(5 * result["cycles_per_token"])
+    assert sum(result["breakdown"].values()) == sum(row["cycles"] for row in result["kernels"])
+    assert result["configuration"]["cores_used"] == 2
+    assert result["badge"]["modelled"]

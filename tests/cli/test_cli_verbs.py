@@ -30,13 +30,16 @@ def model(tmp_path: Path) -> str:
     return str(write_model(tmp_path / "tiny.gguf"))
 
 
+BENCHES = [f"bench {what}" for what in ("prefill", "decode", "limits", "speed", "accuracy")]
+
+
 def document(*arguments: str) -> Any:
     done = runner.invoke(app, [*arguments, "--json"])
     assert done.exit_code == 0, done.stderr
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "model info", "model pack", "model fetch-demo", "model list"])
+@pytest.mark.parametrize("verb", [*VERBS, "model info", "model pack", "model fetch-demo", "model list", *BENCHES])
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
     done = runner.invoke(app, [*verb.split(), "--help"])
     assert done.exit_code == 0

@@ -43,6 +43,14 @@ def elf(warm_builder: Builder) -> FirmwareElf:
     return read_elf(warm_builder().elf)
 
 
+def test_functions_are_listed_with_the_file_that_was_compiled(elf: FirmwareElf) -> None:
+    symbolizer = Symbolizer(elf.path)
+    functions = {one.name: one for one in symbolizer.functions()}
+    assert functions["add"].size_bytes == elf.symbols["add"].size_bytes > 0
+    assert symbolizer.source_of(functions["add"].address) == "firmware/kernels/add.c"
+    assert symbolizer.source_of(0) == ""
+
+
 def test_an_assembly_symbol_without_a_size_reaches_to_the_next_one(elf: FirmwareElf) -> None:
     location = Symbolizer(elf.path).symbolize(elf.address_of("nop_pair") + 4)
     assert str(location) == "nop_pair+0x4 (firmware/arch/nop.S:5)"

@@ -43,6 +43,7 @@ def write_gentle_model(
     heads: int = 4,
     kv_heads: int = 2,
     tied: bool = True,
+    arch: str = "llama",
 ) -> Path:
     """As write_model, with such weights; logits have a standard deviation of about 1."""
     kv = kv_heads * (hidden // heads)
@@ -70,4 +71,5 @@ def write_gentle_model(
         kv_heads=kv_heads,
         tied=tied,
         replace=rows,
+        arch=arch,
     )

@@ -6,6 +6,7 @@
 
 #include "engine/model.h"
 #include "hal/pmu.h"
+#include "kernels/activations.h"
 #include "kernels/exp2.h"
 #include "kernels/pack.h"
 #include "link/channel.h"
@@ -66,6 +67,16 @@ static int matrix_inside(const struct matrix *m, const uint8_t *image, size_t by
            m->panel_bytes == panel_bytes(m->format, m->k);
 }
 
+// What the int8 route needs of a layer's matrix.
+static int int8_inside(const struct matrix *m, const uint8_t *image, size_t bytes) {
+    const struct requantization *r = &m->int8;
+    size_t k = padded_k(m->k);
+    return inside(r->reciprocals, k * sizeof(float), image, bytes) &&
+           inside(r->products, k * sizeof(int16_t), image, bytes) && inside(r->smoothing, k, image, bytes) &&
+           inside(r->columns, m->rows * sizeof(float), image, bytes) &&
+           (!r->multipliers || inside(r->multipliers, m->rows * sizeof(int16_t), image, bytes));
+}
+
 // Whether everything that the last host_bind() bound lies in the image.
 int host_bound_inside(const uint8_t *image, size_t bytes) {
     const struct image_header *h = model.header;
@@ -76,7 +87,7 @@ int host_bound_inside(const uint8_t *image, size_t bytes) {
         const struct layer *l = &model.layers[i];
         const struct matrix *matrices[] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down};
         for (unsigned j = 0; j < 7; j++)
-            ok = ok && matrix_inside(matrices[j], image, bytes);
+            ok = ok && matrix_inside(matrices[j], image, bytes) && int8_inside(matrices[j], image, bytes);
         ok = ok && inside(l->attn_norm, vector, image, bytes) && inside(l->ffn_norm, vector, image, bytes);
     }
     return ok;

@@ -23,7 +23,9 @@ SINKS = 4
 _SOURCES = (
     "kernels/reference/attention_ref.c",
     "kernels/reference/float_ref.c",
+    "kernels/reference/int8_ref.c",
     "kernels/reference/linear_ref.c",
+    "kernels/reference/requantize_ref.c",
     "kernels/reference/weights_ref.c",
     "kernels/pack.c",
     "memory/kv_ring.c",
@@ -43,6 +45,38 @@ class Activations(ctypes.Structure):
         ("low_sums", ctypes.c_void_p),
         ("row_scales", ctypes.c_void_p),
         ("k", ctypes.c_uint),
+    )
+
+
+class Int8Activations(ctypes.Structure):
+    """struct int8_activations."""
+
+    _fields_ = (
+        ("values", ctypes.c_void_p),
+        ("steps", ctypes.c_void_p),
+        ("row_scales", ctypes.c_void_p),
+        ("k", ctypes.c_uint),
+        ("block", ctypes.c_uint),
+    )
+
+
+class Int8Panel(ctypes.Structure):
+    """struct int8_panel."""
+
+    _fields_ = (("weights", ctypes.c_void_p), ("columns", ctypes.c_float * 16), ("k", ctypes.c_uint))
+
+
+class FloatRows(ctypes.Structure):
+    """struct float_rows."""
+
+    _fields_ = (("x", ctypes.c_void_p), ("row", ctypes.c_size_t), ("panel", ctypes.c_size_t))
+
+
+class Requantization(ctypes.Structure):
+    """struct requantization."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("reciprocals", "products", "smoothing", "columns", "multipliers")
     )
 
 

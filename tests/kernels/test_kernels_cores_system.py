@@ -32,6 +32,8 @@ from maxconsole.session.setup import Prepared, Setup, prepare
 pytestmark = pytest.mark.system
 
 CONTEXT, BATCH = 64, 16
+#: Prompts from here on take the int8 route, shorter ones the exact one.
+INT8_TOKENS = 32
 #: More than the ring holds.
 LONG = 330
 #: 9 heads on 3 KV heads, and panels that do not divide by four.
@@ -49,7 +51,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
         model = write_gentle_model(folder / "tiny.gguf", **SHAPE)  # type: ignore[arg-type]
-        yield prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH))
+        yield prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, int8_tokens=INT8_TOKENS))
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +72,12 @@ def test_all_cores_of_the_board_run(session: Session) -> None:
     assert any(line.text == "4 of 4 cores run" for line in session.snapshot().log)
 
 
-def test_logits_are_the_same_bits_on_any_number_of_cores_past_the_end_of_the_ring(session: Session) -> None:
+@pytest.mark.parametrize("int8_tokens", [0, 1])
+def test_logits_are_the_same_bits_on_any_number_of_cores_past_the_end_of_the_ring(
+    session: Session, int8_tokens: int
+) -> None:
     tokens = tokens_of(LONG)
+    session.use_int8(int8_tokens)
     session.use_cores(1)
     alone = np.stack([logits for _, logits in session.logits(tokens)])
     for cores, batch in ((2, BATCH), (3, 7), (4, BATCH), (4, 5), (4, 1)):
@@ -80,6 +86,7 @@ def test_logits_are_the_same_bits_on_any_number_of_cores_past_the_end_of_the_rin
         together = np.stack([logits for _, logits in session.logits(tokens)])
         np.testing.assert_array_equal(together, alone, f"{cores} cores, batches of {batch}")
     session.link.request(wire.Set(setting=wire.Setting.BATCH, value=BATCH))
+    session.use_int8(INT8_TOKENS)
 
 
 @pytest.mark.parametrize("length", [1, 3, 17, 100])

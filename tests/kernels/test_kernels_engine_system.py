@@ -17,6 +17,7 @@ from maxconsole.models.accuracy import Comparison
 from maxconsole.models.oracle import teacher_forced_logits
 from maxconsole.models.oracle_weights import FileWeights
 from maxconsole.schema import wire
+from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup, prepare
 
@@ -45,7 +46,9 @@ def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         nonlocal made
         made += 1
         model = write_gentle_model(folder / f"tiny{made}.gguf", **shape)  # type: ignore[arg-type]
-        return Session.start(prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, timing="off")))
+        return Session.start(
+            prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, int8_tokens=0, timing="off"))
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
@@ -69,9 +72,13 @@ def divergence(session: Session, tokens: tuple[int, ...], logits: F32, context: 
     return comparison.result().mean_kl
 
 
-def test_batches_of_any_size_give_the_same_bits_before_and_after_the_ring_turns(start: Starter) -> None:
+@pytest.mark.parametrize("int8_tokens", [0, 1])
+def test_batches_of_any_size_give_the_same_bits_before_and_after_the_ring_turns(
+    start: Starter, int8_tokens: int
+) -> None:
     tokens = tokens_of(LONG)
     with start(matrix=Q.Q4_1, heads=4, kv_heads=2) as session:
+        session.use_int8(int8_tokens)
         whole = board_logits(session, tokens)
         session.link.request(wire.Query(item=wire.QueryItem.KV_STATE))  # answered after the state was sent
         kv = session.snapshot().kv
@@ -94,6 +101,8 @@ def test_batches_of_any_size_give_the_same_bits_before_and_after_the_ring_turns(
         (Q.Q8_0, {"tied": False}),
         (Q.F16, {"hidden": 192, "heads": 2, "kv_heads": 1}),  # heads of 96
         (Q.Q4_K, {"hidden": 256, "ffn": 512, "heads": 2, "kv_heads": 1}),  # heads of 128
+        (Q.Q4_0, {"arch": "qwen2", "tied": False}),  # with biases, pairs half-split in the file
+        (Q.Q4_K, {"arch": "qwen2", "hidden": 256, "ffn": 512, "heads": 2, "kv_heads": 1}),
         (Q.Q5_K, {"hidden": 256, "ffn": 256, "heads": 8, "kv_heads": 4}),
         (Q.Q6_K, {"hidden": 256, "ffn": 512, "heads": 4, "kv_heads": 1, "tied": False}),
     ],
@@ -109,6 +118,22 @@ def test_logits_follow_the_float_model_in_every_format_past_the_context(
         # One key more or less is seen to be wrong, and so would one at another angle be.
         assert 5 * error < divergence(session, tokens, logits, CONTEXT - 1)
         assert 5 * error < divergence(session, tokens, logits, CONTEXT + 1)
+
+
+@pytest.mark.parametrize("matrix", [Q.Q4_0, Q.Q4_1, Q.Q5_0, Q.Q8_0, Q.Q4_K, Q.Q6_K])
+def test_the_int8_route_follows_the_float_model_and_is_said_to_have_been_taken(start: Starter, matrix: Q) -> None:
+    tokens = tokens_of(CONTEXT, seed=int(matrix))
+    with start(matrix=matrix, hidden=256, ffn=512, heads=4, kv_heads=2) as session:
+        exact = board_logits(session, tokens)
+        session.use_int8(CONTEXT)
+        logits = board_logits(session, tokens)
+        assert (logits != exact).any()
+        assert divergence(session, tokens, logits, CONTEXT) < 0.006
+        for prompt, int8 in ((tokens, True), (tokens[1:], False)):
+            session.reset()
+            generation = session.ask(prompt, GREEDY, 1)
+            list(generation)
+            assert generation.answer.int8 == int8
 
 
 def generate(session: Session, prompt: tuple[int, ...], keep: int, request: int, **fields: float) -> wire.Generate:

@@ -112,8 +112,9 @@ def test_swiglu_is_within_a_few_roundings(library: ctypes.CDLL) -> None:
     up = np.linspace(-2, 2, len(gate), dtype=np.float32)
     x = gate.astype(np.float64)
     expected = x * up / (1 + np.exp(-np.maximum(x, -700)))
+    stride = ctypes.c_size_t(len(gate))
     library.reference_swiglu(
-        ctypes.c_void_p(kl.address(gate)), ctypes.c_void_p(kl.address(up)), ctypes.c_size_t(len(gate))
+        ctypes.c_void_p(kl.address(gate)), stride, ctypes.c_void_p(kl.address(up)), stride, 1, len(gate)
     )
     assert (np.abs(gate - expected) <= 6e-6 * np.abs(expected) + 1e-34).all()
 

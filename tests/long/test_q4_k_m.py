@@ -20,7 +20,7 @@ def q4_k_m(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from maxconsole.paths import cache_dir  # noqa: PLC0415 - the cache is the user's, as for the demo model
 
     path = cache_dir("models") / "SmolLM2-135M-Instruct.requantized.Q4_K_M.gguf"
-    subprocess.run([_ROOT / "scripts" / "make-q4-k-m", path], check=True)
+    subprocess.run([_ROOT / "scripts" / "requantize-demo", "Q4_K_M", path], check=True)
     return path
 
 

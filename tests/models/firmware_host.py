@@ -18,11 +18,12 @@ _SOURCES = (
     "kernels/reference/float_ref.c",
     "kernels/reference/weights_ref.c",
 )
-#: The NEON log_sum_exp is held against its reference on the board; here the reference takes its place.
+#: The NEON kernels are held against their references on the board; here the references take their place.
 _HOST = """
 #include "kernels/logits.h"
 #include "kernels/reference/reference.h"
 float log_sum_exp(const float *x, size_t count) { return reference_log_sum_exp(x, count); }
+bool logits_above(const float *x, int32_t key) { return reference_logits_above(x, key); }
 """
 _BOARD = "#define BOARD_CONTEXT 512\n#define BOARD_BATCH 64\n#define BOARD_SINKS 4\n#define BOARD_CORES 4\n"
 

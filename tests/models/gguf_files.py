@@ -64,7 +64,7 @@ def write_model(
     arch: str = "llama",
     template: str | None = CHATML,
 ) -> Path:
-    """A whole tiny llama model with a byte-level vocabulary; `replace` gives some tensors other bytes."""
+    """A whole tiny model, llama or qwen2, with a byte-level vocabulary; `replace` gives some tensors other bytes."""
     writer = GGUFWriter(path, arch)
     writer.add_name("tiny test model")
     writer.add_block_count(layers)
@@ -99,6 +99,8 @@ def write_model(
             f"{block}.ffn_up.weight": (ffn, hidden),
             f"{block}.ffn_down.weight": (hidden, ffn),
         }
+        if arch == "qwen2":
+            shapes |= {f"{block}.attn_{name}.bias": (rows,) for name, rows in (("q", hidden), ("k", kv), ("v", kv))}
     for name, shape in shapes.items():
         if name in leave_out:
             continue

@@ -25,6 +25,7 @@ TOKENS = np.random.default_rng(5).integers(3, len(gguf_files.TOKENS), 40).tolist
 
 def spelled_out(path: Path, tokens: list[int], context: int | None = None) -> F64:
     """Logits of the tiny model, one token after the other, in double, rotary pairs as the file has them."""
+    qwen2 = GGUFReader(path).fields["general.architecture"].contents() == "qwen2"
     weights = {
         tensor.name: np.asarray(dequantize(tensor.data, tensor.tensor_type), np.float64)
         for tensor in GGUFReader(path).tensors
@@ -37,10 +38,11 @@ def spelled_out(path: Path, tokens: list[int], context: int | None = None) -> F6
     def turn(head: F64, position: int) -> F64:
         turned = np.empty(dim)
         for pair in range(dim // 2):
+            first, second = (pair, dim // 2 + pair) if qwen2 else (2 * pair, 2 * pair + 1)
             angle = position * 10000.0 ** (-2 * pair / dim)
-            a, b = head[2 * pair], head[2 * pair + 1]
-            turned[2 * pair] = a * math.cos(angle) - b * math.sin(angle)
-            turned[2 * pair + 1] = a * math.sin(angle) + b * math.cos(angle)
+            a, b = head[first], head[second]
+            turned[first] = a * math.cos(angle) - b * math.sin(angle)
+            turned[second] = a * math.sin(angle) + b * math.cos(angle)
         return turned
 
     cache: dict[tuple[int, int], list[tuple[F64, F64]]] = {}
@@ -50,9 +52,12 @@ def spelled_out(path: Path, tokens: list[int], context: int | None = None) -> F6
         for layer in range(2):
             block = f"blk.{layer}."
             h = norm(x, block + "attn_norm.weight")
-            q = (weights[block + "attn_q.weight"] @ h).reshape(heads, dim)
-            k = (weights[block + "attn_k.weight"] @ h).reshape(kv_heads, dim)
-            v = (weights[block + "attn_v.weight"] @ h).reshape(kv_heads, dim)
+            q, k, v = (
+                (weights[f"{block}attn_{name}.weight"] @ h + weights.get(f"{block}attn_{name}.bias", 0)).reshape(
+                    -1, dim
+                )
+                for name in "qkv"
+            )
             out = []
             for kv in range(kv_heads):
                 cache.setdefault((layer, kv), []).append((turn(k[kv], position), v[kv]))
@@ -81,18 +86,24 @@ def logits(weights: Weights, tokens: list[int], context: int | None = None) -> n
 
 @pytest.mark.parametrize("context", [None, 12], ids=["all tokens", "ring of 12"])
 @pytest.mark.parametrize("tied", [True, False])
-def test_logits_are_those_of_a_transformer_written_out(tmp_path: Path, tied: bool, context: int | None) -> None:
-    path = gguf_files.write_model(tmp_path / "m.gguf", matrix=Q.F32, tied=tied)
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+def test_logits_are_those_of_a_transformer_written_out(
+    tmp_path: Path, family: str, tied: bool, context: int | None
+) -> None:
+    path = gguf_files.write_model(tmp_path / "m.gguf", matrix=Q.F32, tied=tied, arch=family)
     model = Model.open(path)
     expected = spelled_out(path, TOKENS, context)
     got = logits(FileWeights(model.file, model.layout), TOKENS, context)
     assert np.abs(got - expected).max() < 1e-4 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
 @pytest.mark.parametrize("kind", [Q.Q4_1, Q.Q5_0, Q.Q8_0], ids=lambda kind: kind.name)
-def test_the_image_gives_the_files_logits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Q) -> None:
+def test_the_image_gives_the_files_logits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Q, family: str
+) -> None:
     monkeypatch.setenv("MAXCONSOLE_CACHE", str(tmp_path))
-    model = Model.open(gguf_files.write_model(tmp_path / "m.gguf", matrix=kind))
+    model = Model.open(gguf_files.write_model(tmp_path / "m.gguf", matrix=kind, arch=family))
     reference = logits(FileWeights(model.file, model.layout), TOKENS)
     packed = logits(ImageWeights(model.image(), model.layout), TOKENS)
     comparison = Comparison()

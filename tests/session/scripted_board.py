@@ -6,7 +6,7 @@ from __future__ import annotations
 import queue
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gguf_files import MARKS
 
@@ -168,7 +168,8 @@ class ScriptedBoard:
         if item == wire.QueryItem.KV_STATE:
             self._kv_state()
         elif item == wire.QueryItem.HELLO and self.hello is not None:
-            self.emit(wire.MessageType.HELLO, self.hello.pack())
+            asked = replace(self.hello, flags=self.hello.flags | wire.HelloFlag.ANSWER)
+            self.emit(wire.MessageType.HELLO, asked.pack())
         elif item == wire.QueryItem.TOTALS:
             self.emit(wire.MessageType.TOTALS, self.totals)
         elif item == wire.QueryItem.STATUS:
@@ -202,6 +203,7 @@ def done(command: wire.Generate, generated: int, reason: wire.DoneReason) -> Mes
     return wire.MessageType.DONE, wire.Done(
         request=command.request,
         reason=reason,
+        int8=0,
         prompt_tokens=command.prompt_tokens,
         cached_tokens=command.keep,
         generated_tokens=generated,

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from made_up_code import made_up_kernels
 from synthetic import SyntheticBoard
 
 from maxconsole.errors import BoardError, UserError
@@ -17,6 +18,7 @@ from maxconsole.tui.seam import (
     Choice,
     Generating,
     Identity,
+    KernelCode,
     ModelCard,
     Player,
     Progress,
@@ -145,6 +147,11 @@ class Desk:
     def check(self, choice: Choice, generating: Generating) -> None:
         if choice.context < 64:
             raise UserError(f"a context of {choice.context} tokens is not possible", hint="choose 64 to 8192")
+
+    def kernels(self, choice: Choice, firmware: str) -> Sequence[KernelCode]:
+        if self.failure is not None:
+            raise self.failure
+        return made_up_kernels()
 
     def recordings(self) -> Sequence[RecordingCard]:
         return []

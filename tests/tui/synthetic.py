@@ -118,6 +118,7 @@ class SyntheticBoard:
         return wire.Done(
             request=self._request,
             reason=wire.DoneReason.STOP_TOKEN,
+            int8=0,
             prompt_tokens=prompt,
             cached_tokens=0,
             generated_tokens=answer,

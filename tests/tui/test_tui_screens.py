@@ -171,6 +171,24 @@ async def palette(app: ConsoleApp, pilot: Pilot[None]) -> None:
     app.screen.query_one(Input).cursor_blink = False
 
 
+async def kernel_list(app: ConsoleApp, pilot: Pilot[None]) -> None:
+    await ready(app, pilot)
+    await pilot.press("f6", "6")
+    await wait_for(pilot, lambda: "tile_8" in screen_text(app))
+
+
+async def code(app: ConsoleApp, pilot: Pilot[None]) -> None:
+    await kernel_list(app, pilot)
+    await pilot.press("enter")
+    await pilot.pause(0.3)
+
+
+async def hot_code_with_source(app: ConsoleApp, pilot: Pilot[None]) -> None:
+    await code(app, pilot)
+    await pilot.press("h", "s", "pagedown")
+    await pilot.pause(0.3)
+
+
 def job(outcome: Outcome, error: Exception | None = None) -> Steps:
     async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
         frozen = FrozenJob(JobView(TITLE, outcome, STAGES, error, 8.7, EXPECTED))
@@ -202,6 +220,9 @@ SCREENS: dict[str, Steps] = {
     "settings": settings,
     "help": help_of_kernels,
     "palette": palette,
+    "code-list": kernel_list,
+    "code": code,
+    "code-hot": hot_code_with_source,
     "job": job(Outcome.RUNNING),
     "job-stopped": job(Outcome.STOPPED),
     "job-compile-error": job(Outcome.FAILED, BROKEN),

@@ -297,3 +297,25 @@ def test_keys_that_come_before_the_first_screen_do_no_harm() -> None:
         await wait_for(pilot, lambda: app.screen is app.main)
 
     drive(Desk(), steps)
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["with the picker", "into the picker"])
+def test_a_path_that_is_typed_without_waiting_for_the_picker_is_that_path(opened: bool) -> None:
+    path = "/no/such.gguf"
+    desk = Desk()
+
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        keys = [events.Key(_KEYS.get(char, char), char) for char in path] + [events.Key("enter", "\r")]
+        if opened:
+            await pilot.press("f3")
+        else:
+            keys.insert(0, events.Key("f3", None))
+        for key in keys:
+            app.post_message(key)
+        await wait_for(pilot, lambda: path in notices(app))
+
+    app = drive(desk, steps)
+    assert app.control.choice.model is None
+
+
+_KEYS = {"/": "slash", ".": "full_stop"}

@@ -16,9 +16,10 @@ SINKS = 4
 KV_PAGE_TOKENS = 32
 
 _F32_BYTES = 4
-_Q14_BYTES = 2
 _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
+_TILE_ROWS = 8  # quantized rows are padded to
+_FEW_ROWS = 3  # that are multiplied one by one
 _HALF_SUM_BYTES = 4  # sum of the group's first half, for formats with two scales in a group
 
 
@@ -45,18 +46,21 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
     """Buffers of one forward pass over `batch` tokens on `cores` cores, in bytes; each is whole cache lines."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
-    groups = batch * k // GROUP
+    rows = align_up(batch, _TILE_ROWS)
+    groups = rows * k // GROUP
     buffers = {
         "residual stream, double buffered": 2 * align_up(batch * facts.hidden * _F32_BYTES, IMAGE_ALIGN),
-        "normalized rows": batch * facts.hidden * _F32_BYTES,
+        "normalized rows of each core": cores * _TILE_ROWS * facts.hidden * _F32_BYTES,
         "queries, attention output": 2 * align_up(batch * query * _F32_BYTES, IMAGE_ALIGN),
         "keys, values": 2 * align_up(batch * kv * _F32_BYTES, IMAGE_ALIGN),
-        "gate, up": 2 * align_up(batch * facts.ffn * _F32_BYTES, IMAGE_ALIGN),
-        "quantized rows": batch * k,
+        "gate": (batch + 1) * facts.ffn * _F32_BYTES,
+        "outputs of few rows": _FEW_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES,
+        "columns of each core": cores * batch * PANEL_COLUMNS * _F32_BYTES,
+        "quantized rows": rows * k,
         "quantized rows: group scales and sums": groups * _GROUP_SCALE_BYTES,
         "quantized rows: half sums": groups * _HALF_SUM_BYTES,
-        "quantized rows: row scales": batch * _F32_BYTES,
-        "rotations": (batch + 1) * facts.head_dim * _Q14_BYTES,
+        "quantized rows: row scales": rows * _F32_BYTES,
+        "rotations": (batch + 1) * facts.head_dim * _F32_BYTES,
         "weight panel of each core": cores * PANEL_COLUMNS * k,
         "weight panel: scales": cores * align_up(k // GROUP * PANEL_COLUMNS * 2 * _F32_BYTES, IMAGE_ALIGN),
         "weight panel: column factors": cores * PANEL_COLUMNS * _F32_BYTES,

@@ -28,7 +28,7 @@ class Plan:
     """Memory of one board, for one model and context.
 
     `facts` and `longest_context` are None in a plan that was made for no particular model. `free` is what no pool and
-    no image takes. `longest_context` is the longest that this board could hold with the same batch.
+    no image takes. `longest_context` is the longest that this board could hold.
     """
 
     board: str

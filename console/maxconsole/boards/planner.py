@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from maxconsole.boards.facts import ModelFacts
 from maxconsole.boards.loader import list_boards, load_board
@@ -17,26 +17,31 @@ CONTEXT_MIN = 64
 CONTEXT_MAX = 1 << 20
 BATCH_MAX = 512
 DEFAULT_CONTEXT = 512
-DEFAULT_BATCH = 64
+DEFAULT_BATCH = BATCH_MAX
+"""A prompt that fits a batch reads every weight once."""
+BATCH_FLOOR = 64
+"""Where memory is short, batches are halved down to this; then the model does not fit."""
 
 _POOLS = ("WEIGHT", "ACTIVATION", "KV_CACHE")
 _UNBOUND_BYTES = (128 * MIB, 16 * MIB, 16 * MIB)
 
 
 def plan(board: Board, facts: ModelFacts, context: int = DEFAULT_CONTEXT, batch: int = DEFAULT_BATCH) -> Plan:
-    """Memory of `board` for a model, `context` visible tokens and prefill batches of `batch` tokens.
+    """Memory of `board` for a model, `context` visible tokens and prefill batches of `batch` tokens, or of half as many
+    and so on, down to BATCH_FLOOR, where memory is short.
 
     Raises UserError for values outside their limits, DoesNotFit with what is missing and what would fit.
     """
     check_context(context, batch, facts)
-    used = _used(board, facts, context, batch)
     image, free = _free_memory(board)
-    bases = _place(_sizes(used), free)
-    if bases is None:
-        raise _does_not_fit(board, facts, context, batch)
-    return _assemble(
-        board, facts, context=context, batch=batch, image=image, used=used, sizes=_sizes(used), bases=bases
-    )
+    for size in _batches(batch):
+        used = _used(board, facts, context, size)
+        bases = _place(_sizes(used), free)
+        if bases is not None:
+            return _assemble(
+                board, facts, context=context, batch=size, image=image, used=used, sizes=_sizes(used), bases=bases
+            )
+    raise _does_not_fit(board, facts, context, size)
 
 
 def plan_unbound(board: Board, context: int = DEFAULT_CONTEXT, batch: int = DEFAULT_BATCH) -> Plan:
@@ -55,7 +60,11 @@ def plan_unbound(board: Board, context: int = DEFAULT_CONTEXT, batch: int = DEFA
 
 
 def longest_context(board: Board, facts: ModelFacts, batch: int = DEFAULT_BATCH) -> int:
-    """The longest context that `board` holds of a model, at most what it was trained for; 0 if it holds none."""
+    """The longest context that `board` holds of a model, at most what it was trained for; 0 if it holds none.
+
+    With batches of `batch` tokens, or as small as plan() would make them.
+    """
+    batch = min(batch, BATCH_FLOOR)
     _, free = _free_memory(board)
     fits = 0
     low, high = CONTEXT_MIN, min(CONTEXT_MAX, facts.context_train)
@@ -80,6 +89,14 @@ def check_context(context: int, batch: int, facts: ModelFacts | None = None) -> 
             f"a context of {context} tokens is not possible{why}",
             hint=f"choose {CONTEXT_MIN} to {limit}; a longer conversation keeps its first tokens and its latest",
         )
+
+
+def _batches(most: int) -> Iterator[int]:
+    """Sizes to try, the largest first."""
+    yield most
+    while most > BATCH_FLOOR:
+        most = max(most // 2, BATCH_FLOOR)
+        yield most
 
 
 def _used(board: Board, facts: ModelFacts, context: int, batch: int) -> tuple[int, int, int]:

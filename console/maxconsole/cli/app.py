@@ -26,6 +26,8 @@ VERBS: Final = {
     "record": "Ask, and keep everything that the link carries in a file.",
     "replay": "Play a recorded session, without a board.",
     "checkasm": "Compare every kernel with its reference on the board.",
+    "inspect": "Take a kernel's machine code apart: loops, ports, registers, stack.",
+    "tune": "Find the batch and the cores with which a model runs fastest.",
     "bench": "Measure accuracy and speed of the firmware as it ships.",
     "doctor": "Check that everything needed is there and works.",
     "demo": "See it all in one go: plan, build, flash, two questions.",

@@ -23,6 +23,7 @@ from maxconsole.schema import wire
 from maxconsole.session.sampling import GREEDY, Sampling
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
+from maxconsole.session.tuning import with_tuning
 
 app = options.verb()
 _DEFAULTS = Sampling()
@@ -60,6 +61,8 @@ def ask(
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
+    int8: options.Int8 = wire.INT8_TOKENS,
+    tuning: options.Tuning = None,
     timing: options.Timing = options.TimingModel.FAST,
     link: options.Link = None,
     port: options.Port = None,
@@ -92,12 +95,14 @@ def ask(
         batch=batch,
         timing=timing.value,
         cores=cores,
+        int8_tokens=int8,
         link=options.transport(link),
         port=port,
         baud=baud,
         record=record,
         overwrite=force,
     )
+    setup = with_tuning(setup, tuning)
     profile = load_board(board)
     chosen = choose_events(profile, options.names(events))
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:

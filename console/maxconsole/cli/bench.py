@@ -12,21 +12,32 @@ import typer
 from maxconsole.boards import DEFAULT_BOARD
 from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.cli import options, style
+from maxconsole.cli.bench_phase import decode, limits, prefill
 from maxconsole.cli.progress import reporter
 from maxconsole.cli.prompts import read_text
 from maxconsole.cli.shell import print_json, print_lines
 from maxconsole.errors import UserError
+from maxconsole.schema import wire
 from maxconsole.session.accuracy import AccuracyResult, measure_accuracy
 from maxconsole.session.benchmark_text import TEXT
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.session.speed import WORKLOADS, SpeedResult, Workload, measure
+from maxconsole.session.tuning import with_tuning
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Measure accuracy and speed of the firmware as it ships."
 )
 _CONTEXT = 1024
 _ACCURACY_TOKENS = 256
+
+
+for _verb, _examples in (
+    (prefill, "bench prefill; maxconsole bench prefill -n 480 --text documents --cores 1 --json"),
+    (decode, "bench decode; maxconsole bench decode -n 16 --cores 4 --json"),
+    (limits, "bench limits; maxconsole bench limits --board rpi5-virtual --json"),
+):
+    app.command(epilog=f"Examples: maxconsole {_examples}")(_verb)
 
 
 @app.command(
@@ -40,6 +51,8 @@ def speed(
     context: options.Context = _CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
+    int8: options.Int8 = wire.INT8_TOKENS,
+    tuning: options.Tuning = None,
     workload: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
     ] = None,
@@ -51,7 +64,10 @@ def speed(
 ) -> None:
     """Measure prefill and decode. The answers always have their full length, whatever the model says."""
     chosen = _workloads(workload, prompt_tokens, new_tokens)
-    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, timing=timing.value)
+    setup = Setup(
+        board=board, model=model, context=context, batch=batch, cores=cores, int8_tokens=int8, timing=timing.value
+    )
+    setup = with_tuning(setup, tuning)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         results = [measure(session, one, runs, progress) for one in chosen]
     if as_json:
@@ -70,6 +86,7 @@ def accuracy(
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
+    int8: options.Int8 = wire.INT8_TOKENS,
     text: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Text to read; some English if none is given.")
     ] = None,
@@ -81,7 +98,7 @@ def accuracy(
     Runs without the timing model, which changes no result.
     """
     words = TEXT if text is None else read_text(str(text))
-    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, timing="off")
+    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, int8_tokens=int8, timing="off")
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         result = measure_accuracy(session, words, tokens, progress)
         name = session.prepared.model.name
@@ -93,7 +110,16 @@ def accuracy(
 
 def _accuracy_lines(name: str, result: AccuracyResult) -> list[str]:
     found = result.agreement
-    return style.pairs(
+    bands = [
+        (
+            f"{band.start} to {band.end - 1}",
+            str(band.agreement.positions),
+            style.percent(band.agreement.top1, 2),
+            f"{band.agreement.mean_kl:.5f}",
+        )
+        for band in result.bands
+    ]
+    lines = style.pairs(
         [
             ("model", name),
             ("positions", f"{found.positions} in {result.sequences} sequences of up to {result.longest} tokens"),
@@ -103,6 +129,7 @@ def _accuracy_lines(name: str, result: AccuracyResult) -> list[str]:
             ("margin where they differ", f"{found.margin_of_misses:.3f} between the reference's two best logits"),
         ]
     )
+    return [*lines, "", *style.table(("position", "count", "top-1 %", "mean KL"), bands)]
 
 
 def _workloads(names: list[str] | None, prompt_tokens: int | None, new_tokens: int) -> list[Workload]:

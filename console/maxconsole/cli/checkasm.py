@@ -25,12 +25,15 @@ def checkasm(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**64 - 1, help="Other random inputs.", show_default=False)
     ] = None,
+    only: Annotated[
+        str, typer.Option(metavar="NAME", help="Only checks whose names begin so.", show_default=False)
+    ] = "",
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
     """Compare every kernel with its reference on the board, and time both. Exit code 4 when one of them fails."""
     with reporter(silent=as_json) as progress:
-        result = run_checkasm(board, seed=seed, timing=timing.value, progress=progress)
+        result = run_checkasm(board, seed=seed, only=only, timing=timing.value, progress=progress)
     if as_json:
         print_json({**asdict(result), "badge": str(result.badge), "failed": len(result.failed)})
     else:
@@ -41,18 +44,19 @@ def checkasm(
 
 def _lines(result: CheckasmResult) -> list[str]:
     rows = [_cells(check) for check in result.checks]
-    header = ("kernel", "", "cycles", "per unit", "reference", "speed-up")
+    header = ("kernel", "", "cycles", "per unit", "reference", "speed-up", "% of bound")
     return [
         *style.table(header, rows, text=(0, 1)),
         "",
         f"{len(result.checks) - len(result.failed)} passed, {len(result.failed)} failed",
-        f"{result.badge}: {result.board}; a unit is a multiply-accumulate, or an element where a kernel does none",
+        f"{result.badge}: {result.board}; a unit is a multiply-accumulate, or an element where a kernel does none;"
+        " the bound is what the busiest pipe needs",
     ]
 
 
 def _cells(check: KernelCheck) -> tuple[str, ...]:
     if not check.passed:
-        return check.name, f"FAIL {check.detail}", "", "", "", ""
+        return check.name, f"FAIL {check.detail}", *[""] * 5
     return (
         check.name,
         "ok",
@@ -60,6 +64,7 @@ def _cells(check: KernelCheck) -> tuple[str, ...]:
         style.fixed(ratio(check.cycles or None, check.work), 3),
         _or_dash(check.reference_cycles),
         style.fixed(ratio(check.reference_cycles, check.cycles), 1),
+        style.percent(ratio(check.bound_cycles or None, check.cycles)),
     )
 
 

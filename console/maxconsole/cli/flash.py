@@ -14,6 +14,7 @@ from maxconsole.cli.shell import print_json, print_lines
 from maxconsole.schema import wire
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
+from maxconsole.session.tuning import with_tuning
 from maxconsole.session.verify import VerifiedRegion, verify
 from maxconsole.telemetry.snapshot import hello_json
 
@@ -27,6 +28,7 @@ def flash(
     board: options.Board = DEFAULT_BOARD,
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
+    tuning: options.Tuning = None,
     link: options.Link = None,
     as_json: options.Json = False,
 ) -> None:
@@ -35,6 +37,7 @@ def flash(
     A virtual board ends with this command; ask flashes its own.
     """
     setup = Setup(board=board, model=model, context=context, batch=batch, timing="off", link=options.transport(link))
+    setup = with_tuning(setup, tuning)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         regions = verify(session.link, session.prepared, progress)
         hello, pools = session.hello, session.snapshot().pools

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import typer
@@ -48,10 +49,31 @@ ModelFile: TypeAlias = Annotated[
 Context: TypeAlias = Annotated[
     int, typer.Option("--context", "-c", metavar="TOKENS", help="How far back a token can look.")
 ]
-Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch.")]
+Batch: TypeAlias = Annotated[
+    int, typer.Option("--batch", metavar="TOKENS", help="Prompt tokens per prefill batch; fewer where memory is short.")
+]
+Int8: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--int8",
+        metavar="TOKENS",
+        min=0,
+        help="Prompts from this length on are computed with weights requantized to int8: quicker, and less exact."
+        " 0: none is.",
+    ),
+]
 Cores: TypeAlias = Annotated[
     int | None,
     typer.Option(min=1, help="How many cores work; as many as the board does best with.", show_default=False),
+]
+Tuning: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--tuning",
+        metavar="FILE",
+        help="A profile that tune has written: batch and cores are its.",
+        show_default=False,
+    ),
 ]
 Timing: TypeAlias = Annotated[
     TimingModel,

@@ -37,6 +37,15 @@ class Location:
         return f"{name} ({self.file}:{self.line})" if self.file else name
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function's code in the image."""
+
+    name: str
+    address: int
+    size_bytes: int
+
+
 class Symbolizer:
     """Symbols and lines of one image. Debug information of a unit is decoded when an address in it is first asked for.
 
@@ -70,6 +79,24 @@ class Symbolizer:
                 file, line = self._line(address)
             known = self._known[address] = Location(address, function, offset, file, line)
         return known
+
+    def functions(self) -> tuple[Function, ...]:
+        """All functions, by address. One whose size assembly left out reaches to the next."""
+        found = [symbol for symbol in self._symbols if symbol.function]
+        ends = [symbol.address for symbol in found[1:]] + [max((end for _, end in self._text), default=0)]
+        return tuple(
+            Function(symbol.name, symbol.address, symbol.size_bytes or end - symbol.address)
+            for symbol, end in zip(found, ends, strict=True)
+        )
+
+    def source_of(self, address: int) -> str:
+        """The file that was compiled to the code at `address`, named as in Location; "" where nothing is known."""
+        index = bisect_right(self._unit_starts, address) - 1
+        if index < 0 or address >= self._units[index][1]:
+            return ""
+        with damage_reported(self._path):
+            top = self._dwarf.get_CU_at(self._units[index][2]).get_top_DIE()
+            return str(top.attributes["DW_AT_name"].value.decode("utf-8", "replace"))
 
     def _in_text(self, address: int) -> bool:
         return any(start <= address < end for start, end in self._text)

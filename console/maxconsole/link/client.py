@@ -95,7 +95,6 @@ class Link:
         self._changed = threading.Condition()
         self._inbox: deque[tuple[Answer, int]] = deque(maxlen=_INBOX_MAX)
         self._pending: dict[int, Pending] = {}  # a number is used again after 65536 commands
-        self._hellos_due = 0  # asked for, and therefore no sign of a restart
         self._failure: Exception | None = None
         self._stopping = False
         self._observing = threading.Lock()
@@ -122,7 +121,6 @@ class Link:
             with self._changed:
                 self._raise_failure()
                 self._pending[pending.seq] = pending
-                self._hellos_due += isinstance(message, wire.Query) and message.item == wire.QueryItem.HELLO
             with self._observing:
                 pending.sent_ns = self._clock()
                 if self.observer is not None:
@@ -213,7 +211,7 @@ class Link:
     def _deliver(self, items: Sequence[Item]) -> None:
         news = messages.interpret(items, self._decoder.counters)
         self._sink.accept(news, self._decoder.counters, self._chunk_ns)
-        answers = [(one, self._chunk_ns) for one in news if isinstance(one, Answer) and not self._was_due(one)]
+        answers = [(one, self._chunk_ns) for one in news if isinstance(one, Answer) and not _was_asked_for(one)]
         replies = [one for one in news if isinstance(one, wire.Reply)]
         if answers or replies:
             with self._changed:
@@ -223,12 +221,10 @@ class Link:
                         pending.reply = reply
                 self._changed.notify_all()
 
-    def _was_due(self, answer: Answer) -> bool:
-        """Whether this is a HELLO that was asked for."""
-        with self._changed:
-            due = isinstance(answer, wire.Hello) and self._hellos_due > 0
-            self._hellos_due -= due
-        return due
+
+def _was_asked_for(answer: Answer) -> bool:
+    """Whether this is a HELLO that somebody has asked for, and so no sign of a restart."""
+    return isinstance(answer, wire.Hello) and bool(answer.flags & wire.HelloFlag.ANSWER)
 
 
 def _encoded(message: ToBoard | wire.MessageType) -> tuple[wire.MessageType, bytes]:

@@ -21,13 +21,14 @@ from typing import BinaryIO, Final
 
 from maxconsole import paths
 from maxconsole.errors import UserError
-from maxconsole.models.image import DamagedImageError, Progress, WeightImage, read_image, write_image
+from maxconsole.models.image import DamagedImageError, WeightImage, read_image
+from maxconsole.models.image_writer import Progress, write_image
 from maxconsole.models.layout import ImageLayout, lay_out
 from maxconsole.models.reader import GgufFile
 from maxconsole.schema.image import IMAGE_VERSION
 
 #: changes whenever the packer writes other bytes for the same file and IMAGE_VERSION
-_PACKER_VERSION: Final = 1
+_PACKER_VERSION: Final = 4
 _DIGEST_BYTES: Final = 16
 _LEFTOVER_AGE_S: Final = 3600
 _TEMPORARY: Final = ".partial"
@@ -97,7 +98,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         handle, name = tempfile.mkstemp(suffix=_TEMPORARY, dir=path.parent)
         temporary = Path(name)
         try:
-            with os.fdopen(handle, "wb") as out:
+            with os.fdopen(handle, "w+b") as out:
                 yield out
                 out.flush()
                 os.fsync(out.fileno())

@@ -68,16 +68,30 @@ def family_tensors(file: GgufFile, shapes: Hyperparameters) -> tuple[ModelTensor
 
 
 def _llama(shapes: Hyperparameters) -> Iterator[TensorSpec]:
+    """Its files store the rotary pairs of a head as neighboring rows (2i, 2i + 1)."""
+    return _decoder(shapes, interleaved=True, biases=False)
+
+
+def _qwen2(shapes: Hyperparameters) -> Iterator[TensorSpec]:
+    """Its rotary pairs are rows i and i + head_dim / 2, and queries, keys and values have biases."""
+    return _decoder(shapes, interleaved=False, biases=True)
+
+
+def _decoder(shapes: Hyperparameters, *, interleaved: bool, biases: bool) -> Iterator[TensorSpec]:
     hidden, ffn = shapes.hidden, shapes.ffn
     query, key = shapes.heads * shapes.head_dim, shapes.kv_heads * shapes.head_dim
+    pairs_of_q, pairs_of_k = (shapes.heads, shapes.kv_heads) if interleaved else (0, 0)
     yield TensorSpec(TensorRole.TOKEN_EMBEDDING, 0, "token_embd.weight", shapes.vocabulary, hidden)
     for layer in range(shapes.layers):
         block = f"blk.{layer}"
         yield TensorSpec(TensorRole.ATTN_NORM, layer, f"{block}.attn_norm.weight", hidden, 0)
-        # llama files store the rotary pairs of a head as neighboring rows (2i, 2i + 1).
-        yield TensorSpec(TensorRole.ATTN_Q, layer, f"{block}.attn_q.weight", query, hidden, shapes.heads)
-        yield TensorSpec(TensorRole.ATTN_K, layer, f"{block}.attn_k.weight", key, hidden, shapes.kv_heads)
+        yield TensorSpec(TensorRole.ATTN_Q, layer, f"{block}.attn_q.weight", query, hidden, pairs_of_q)
+        yield TensorSpec(TensorRole.ATTN_K, layer, f"{block}.attn_k.weight", key, hidden, pairs_of_k)
         yield TensorSpec(TensorRole.ATTN_V, layer, f"{block}.attn_v.weight", key, hidden)
+        if biases:
+            yield TensorSpec(TensorRole.ATTN_Q_BIAS, layer, f"{block}.attn_q.bias", query, 0)
+            yield TensorSpec(TensorRole.ATTN_K_BIAS, layer, f"{block}.attn_k.bias", key, 0)
+            yield TensorSpec(TensorRole.ATTN_V_BIAS, layer, f"{block}.attn_v.bias", key, 0)
         yield TensorSpec(TensorRole.ATTN_OUTPUT, layer, f"{block}.attn_output.weight", hidden, query)
         yield TensorSpec(TensorRole.FFN_NORM, layer, f"{block}.ffn_norm.weight", hidden, 0)
         yield TensorSpec(TensorRole.FFN_GATE, layer, f"{block}.ffn_gate.weight", ffn, hidden)
@@ -88,4 +102,7 @@ def _llama(shapes: Hyperparameters) -> Iterator[TensorSpec]:
     yield TensorSpec(TensorRole.OUTPUT, 0, "output.weight", shapes.vocabulary, hidden, optional=True)
 
 
-_FAMILIES: Final[Mapping[Family, Callable[[Hyperparameters], Iterator[TensorSpec]]]] = {Family.LLAMA: _llama}
+_FAMILIES: Final[Mapping[Family, Callable[[Hyperparameters], Iterator[TensorSpec]]]] = {
+    Family.LLAMA: _llama,
+    Family.QWEN2: _qwen2,
+}

@@ -45,7 +45,7 @@ class PackFormat:
         return -(-columns // self.depth)
 
     def panel_bytes(self, columns: int) -> int:
-        return _align(self.packs(columns) * self.pack_bytes + TRAILER_BYTES)
+        return align(self.packs(columns) * self.pack_bytes + TRAILER_BYTES)
 
     def tensor_bytes(self, rows: int, columns: int) -> int:
         return -(-rows // PANEL_COLUMNS) * self.panel_bytes(columns)
@@ -90,8 +90,14 @@ def matrix_format(kind: GGMLQuantizationType, name: str, path: Path) -> PackForm
 
 def vector_bytes(length: int) -> int:
     """Bytes of an f32 tensor in the image."""
-    return _align(4 * length)
+    return align(4 * length)
 
 
-def _align(size: int) -> int:
+def padded_inputs(columns: int) -> int:
+    """K of the shortest packs: inputs rounded up to two groups."""
+    return -(-columns // (2 * GROUP)) * 2 * GROUP
+
+
+def align(size: int) -> int:
+    """`size` rounded up to a cache line."""
     return -(-size // IMAGE_ALIGN) * IMAGE_ALIGN

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from maxconsole.errors import UserError
 from maxconsole.models.families import ModelTensor, family_tensors
-from maxconsole.models.formats import matrix_format, vector_bytes
+from maxconsole.models.formats import align, matrix_format, vector_bytes
 from maxconsole.models.hyperparameters import Hyperparameters, read_hyperparameters
 from maxconsole.models.reader import GgufFile
-from maxconsole.schema.image import IMAGE_ALIGN, ImageHeader, TensorEntry, TensorFormat
+from maxconsole.models.smoothing import READERS, smoothing_bytes
+from maxconsole.schema.image import ImageHeader, TensorEntry, TensorFormat
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLayout:
-    """The table of an image, entry by entry with the tensor that it takes its weights from."""
+    """The table of an image: first the entries of `tensors`, each with the tensor that it takes its weights from, then
+    those that calibration makes: for every layer one of each role in `smoothing.READERS`.
+    """
 
     shapes: Hyperparameters
     tensors: tuple[ModelTensor, ...]
@@ -33,7 +37,8 @@ def lay_out(file: GgufFile) -> ImageLayout:
     """Raises UserError for a model that is not supported, by architecture, tensor or type."""
     shapes = read_hyperparameters(file)
     tensors = family_tensors(file, shapes)
-    header_bytes = -(-(ImageHeader.SIZE + len(tensors) * TensorEntry.SIZE) // IMAGE_ALIGN) * IMAGE_ALIGN
+    count = len(tensors) + shapes.layers * len(READERS)
+    header_bytes = align(ImageHeader.SIZE + count * TensorEntry.SIZE)
     entries: list[TensorEntry] = []
     offset = header_bytes
     for tensor in tensors:
@@ -51,7 +56,28 @@ def lay_out(file: GgufFile) -> ImageLayout:
             )
         )
         offset += size
+    for made in _smoothing_entries(shapes.layers, entries):
+        entries.append(replace(made, offset=offset))
+        offset += made.bytes
     return ImageLayout(shapes, tensors, tuple(entries), header_bytes, offset)
+
+
+def _smoothing_entries(layers: int, entries: Sequence[TensorEntry]) -> Iterator[TensorEntry]:
+    matrices = {(entry.role, entry.layer): entry for entry in entries}
+    for layer in range(layers):
+        for role, readers in READERS.items():
+            read_by = [matrices[reader, layer] for reader in readers]
+            rows, columns = sum(entry.rows for entry in read_by), read_by[0].columns
+            size = smoothing_bytes(columns, rows)
+            yield TensorEntry(
+                role=role,
+                layer=layer,
+                format=TensorFormat.SMOOTHING,
+                rows=rows,
+                columns=columns,
+                offset=0,
+                bytes=size,
+            )
 
 
 def _format_and_bytes(file: GgufFile, tensor: ModelTensor) -> tuple[TensorFormat, int]:

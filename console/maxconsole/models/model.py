@@ -11,7 +11,8 @@ from maxconsole.models import cache
 from maxconsole.models.chat import Conversation, Turn, raw_prompt
 from maxconsole.models.chat_template import ChatTemplate
 from maxconsole.models.facts import model_facts
-from maxconsole.models.image import Progress, WeightImage
+from maxconsole.models.image import WeightImage
+from maxconsole.models.image_writer import Progress
 from maxconsole.models.layout import ImageLayout, lay_out
 from maxconsole.models.reader import GgufFile, open_gguf
 from maxconsole.models.tokenizer import Tokenizer, build_tokenizer

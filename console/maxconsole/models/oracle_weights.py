@@ -26,6 +26,9 @@ class Weights(Protocol):
     shapes: Hyperparameters
     interleaved: bool  # rotary pairs are rows (2i, 2i + 1) of attn_q and attn_k, not (i, i + head_dim / 2)
 
+    def has(self, role: TensorRole, layer: int = 0) -> bool:
+        """Whether the model has such a tensor: biases are of some families only."""
+
     def tensor(self, role: TensorRole, layer: int = 0) -> F32:
         """A whole matrix or vector."""
 
@@ -43,13 +46,15 @@ class Weights(Protocol):
 class FileWeights:
     """The weights of a GGUF file as the package `gguf` dequantizes them: no code in common with the packer."""
 
-    interleaved = True
-
     def __init__(self, file: GgufFile, layout: ImageLayout) -> None:
         self.shapes = layout.shapes
+        self.interleaved = any(tensor.spec.interleaved_heads for tensor in layout.tensors)
         self.head = TensorRole.TOKEN_EMBEDDING if layout.tied_head else TensorRole.OUTPUT
         self._file = file
         self._infos = {(tensor.spec.role, tensor.spec.layer): tensor.info for tensor in layout.tensors}
+
+    def has(self, role: TensorRole, layer: int = 0) -> bool:
+        return (role, layer) in self._infos
 
     def tensor(self, role: TensorRole, layer: int = 0) -> F32:
         info = self._infos[role, layer]
@@ -77,6 +82,9 @@ class ImageWeights:
         self._image = image
         self._entries = {(TensorRole(entry.role), entry.layer): entry for entry in image.entries}
         self.head = TensorRole.OUTPUT if (TensorRole.OUTPUT, 0) in self._entries else TensorRole.TOKEN_EMBEDDING
+
+    def has(self, role: TensorRole, layer: int = 0) -> bool:
+        return (role, layer) in self._entries
 
     def tensor(self, role: TensorRole, layer: int = 0) -> F32:
         entry = self._entries[role, layer]

@@ -34,12 +34,16 @@ class PackedWeights:
     minimums: I32 | None
     codes: I32
 
-    def dense(self) -> F32:
-        """float32 [columns][K]: the integer sum is exact in float32 (below 2^24), so one rounding happens."""
+    def integers(self) -> I32:
+        """scales * codes + minimums [columns][K]."""
         grouped = self.codes.reshape(*self.scales.shape, -1) * self.scales[..., None]
         if self.minimums is not None:
             grouped += self.minimums[..., None]
-        return grouped.reshape(self.codes.shape).astype(np.float32) * self.factors[:, None]
+        return grouped.reshape(self.codes.shape)
+
+    def dense(self) -> F32:
+        """float32 [columns][K]: the integer sum is exact in float32 (below 2^24), so one rounding happens."""
+        return self.integers().astype(np.float32) * self.factors[:, None]
 
 
 def unpack_tensor(entry: TensorEntry, data: U8) -> F32:

@@ -17,7 +17,7 @@ from maxconsole.schema import codec
 
 #: "MXWI" read as a little-endian u32
 IMAGE_MAGIC: Final = 0x4957584D
-IMAGE_VERSION: Final = 1
+IMAGE_VERSION: Final = 2
 IMAGE_ALIGN: Final = 64
 #: weights along K that share a scale
 GROUP: Final = 32
@@ -31,6 +31,7 @@ class Family(IntEnum):
     """U32."""
 
     LLAMA = 0
+    QWEN2 = 1  # biases of q, k and v; rotary pairs are half-split in the file
 
 
 class TensorRole(IntEnum):
@@ -48,6 +49,13 @@ class TensorRole(IntEnum):
     FFN_DOWN = 9
     OUTPUT_NORM = 10
     OUTPUT = 11
+    ATTN_Q_BIAS = 12
+    ATTN_K_BIAS = 13
+    ATTN_V_BIAS = 14
+    ATTN_SMOOTHING = 15  # of the input that q, k and v share
+    ATTN_OUTPUT_SMOOTHING = 16
+    FFN_SMOOTHING = 17  # of gate and up
+    FFN_DOWN_SMOOTHING = 18
 
 
 class TensorFormat(IntEnum):
@@ -62,6 +70,7 @@ class TensorFormat(IntEnum):
     Q4_K = 6
     Q5_K = 7
     Q6_K = 8
+    SMOOTHING = 9  # of a matrix input of `columns` channels, and of the `rows` outputs of its matrices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

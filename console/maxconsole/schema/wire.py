@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xA376120D
+SCHEMA_HASH: Final = 0xB8C2C2BB
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -26,6 +26,8 @@ STOP_TOKENS_MAX: Final = 8
 BACKTRACE_MAX: Final = 16
 CORES_MAX: Final = 4
 NO_LAYER: Final = 65535
+#: what Setting.int8_tokens is at first
+INT8_TOKENS: Final = 64
 
 
 class MessageType(IntEnum):
@@ -78,6 +80,7 @@ class Kernel(IntEnum):
     HEAD = 16
     SAMPLE = 17
     WAIT = 18  # of a core for the others, at a barrier or between two jobs of a step
+    BIAS = 19  # of queries, keys and values
 
 
 class Phase(IntEnum):
@@ -134,6 +137,7 @@ class Setting(IntEnum):
     BATCH = 1  # prefill tokens per batch, 1..max_batch
     PREFILL_CORES = 2  # that work on a prefill batch, 1..cores
     DECODE_CORES = 3  # that work on a decode step, 1..cores
+    INT8_TOKENS = 4  # least tokens of a prompt that is computed with weights requantized to int8; 0: none is
 
 
 class QueryItem(IntEnum):
@@ -158,6 +162,7 @@ class HelloFlag(IntFlag):
 
     MODELLED = 1
     MODEL_LOADED = 2
+    ANSWER = 4  # somebody has asked; without it the board has just started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -861,11 +866,12 @@ class Done:
     """40 bytes."""
 
     SIZE: ClassVar[int] = 40
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IB3xIII4xQQ")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBB2xIII4xQQ")
     DTYPE = codec.Dtype(
         40,
         ("request", "<u4", 0),
         ("reason", "u1", 4),
+        ("int8", "u1", 5),
         ("prompt_tokens", "<u4", 8),
         ("cached_tokens", "<u4", 12),
         ("generated_tokens", "<u4", 16),
@@ -875,6 +881,7 @@ class Done:
 
     request: int
     reason: int
+    int8: int  # 1: the prompt was computed with weights requantized to int8
     prompt_tokens: int
     cached_tokens: int
     generated_tokens: int
@@ -887,6 +894,7 @@ class Done:
             fixed = self.LAYOUT.pack(
                 self.request,
                 self.reason,
+                self.int8,
                 self.prompt_tokens,
                 self.cached_tokens,
                 self.generated_tokens,
@@ -906,11 +914,12 @@ class Done:
         return cls(
             request=values[0],
             reason=values[1],
-            prompt_tokens=values[2],
-            cached_tokens=values[3],
-            generated_tokens=values[4],
-            prefill_cycles=values[5],
-            decode_cycles=values[6],
+            int8=values[2],
+            prompt_tokens=values[3],
+            cached_tokens=values[4],
+            generated_tokens=values[5],
+            prefill_cycles=values[6],
+            decode_cycles=values[7],
         )
 
 

@@ -19,12 +19,24 @@ from maxconsole.models.oracle_weights import FileWeights
 from maxconsole.session.progress import Progress, silent
 from maxconsole.session.session import Session
 
+_BAND = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Positions `start` to `end` - 1 of all sequences: an error that builds up along a sequence shows here."""
+
+    start: int
+    end: int
+    agreement: Agreement
+
 
 @dataclass(frozen=True, slots=True)
 class AccuracyResult:
     """How often the likeliest token is the same, and how far the distributions are apart, over all positions."""
 
     agreement: Agreement
+    bands: tuple[Band, ...]
     sequences: int
     longest: int  # tokens of the longest sequence
 
@@ -42,6 +54,7 @@ def measure_accuracy(session: Session, text: str, tokens: int, progress: Progres
     length = session.hello.context - 1  # a begin token may come in front
     sequences = [with_bos(tokenizer, encoded[start : start + length]) for start in range(0, tokens, length)]
     comparison = Comparison()
+    bands: dict[int, Comparison] = {}
     total = sum(map(len, sequences))
     done = 0
     board_rows: Iterator[F32] = iter(())
@@ -54,10 +67,16 @@ def measure_accuracy(session: Session, text: str, tokens: int, progress: Progres
             rows.append(row)
             done += 1
             progress("accuracy", done, total)
-        comparison.add(block.logits, np.stack(rows))
+        got = np.stack(rows)
+        comparison.add(block.logits, got)
+        for start in range(block.start // _BAND * _BAND, block.start + len(got), _BAND):
+            here = slice(max(0, start - block.start), start - block.start + _BAND)
+            bands.setdefault(start, Comparison()).add(block.logits[here], got[here])
         if block.start + len(rows) == len(sequence):
             deque(board_rows, 0)  # lets the request end
-    return AccuracyResult(comparison.result(), len(sequences), max(map(len, sequences)))
+    longest = max(map(len, sequences))
+    parts = tuple(Band(start, min(start + _BAND, longest), bands[start].result()) for start in sorted(bands))
+    return AccuracyResult(comparison.result(), parts, len(sequences), longest)
 
 
 def _weights(session: Session) -> FileWeights:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""English text for measurements, written for this project, so that nothing has to be fetched."""
+"""Text for measurements that is on every machine: nothing has to be fetched."""
 
 from __future__ import annotations
 
-from typing import Final
+import inspect
+from typing import Final, Literal, get_args
+
+Kind = Literal["news", "documents", "code"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 TEXT: Final = """\
 The ferry left the harbor an hour late because the tide had been lower than the tables said. Most of the \
@@ -42,3 +46,19 @@ repeat. Every name is then moved only about fourteen times. The second method ne
 which is the price that is paid for its speed, and on a small machine without memory to spare the first may still \
 be the one to choose.
 """
+
+
+def text_of(kind: Kind) -> str:
+    """News: written for this project. Documents: the language reference of this Python. Code: some of its library.
+
+    The latter two are under the Python Software Foundation's licence, and differ a little between versions.
+    """
+    if kind == "documents":
+        from pydoc_data import topics  # noqa: PLC0415 - half a megabyte, for measurements only
+
+        return "\n\n".join(topics.topics[name] for name in sorted(topics.topics))
+    if kind == "code":
+        import argparse  # noqa: PLC0415
+
+        return inspect.getsource(argparse)
+    return TEXT

@@ -24,19 +24,27 @@ from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import LogLine
 
 _SEED_SYMBOL: Final = "checkasm_seed"
+_ONLY_SYMBOL: Final = "checkasm_only"
+_ONLY_BYTES: Final = 63
 _ATTACH_TIMEOUT = 30.0
 #: Seconds that one check may take; a virtual board on a busy host is slow.
 _SILENCE = 120.0
 _SLICE = 0.1
 
-_PASSED = re.compile(r"checkasm (?P<name>\S+) ok cycles (?P<cycles>\d+) ref (?P<reference>\d+) work (?P<work>\d+)")
+_PASSED = re.compile(
+    r"checkasm (?P<name>\S+) ok cycles (?P<cycles>\d+) ref (?P<reference>\d+) work (?P<work>\d+)"
+    r" bound (?P<bound>\d+)"
+)
 _FAILED = re.compile(r"checkasm (?P<name>\S+) FAIL (?P<detail>.*)")
 _DONE = re.compile(r"checkasm done (?P<passed>\d+) passed (?P<failed>\d+) failed")
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCheck:
-    """One kernel's verdict. `detail` says how it failed; `work` is multiply-accumulates, or elements."""
+    """One kernel's verdict. `detail` says how it failed; `work` is multiply-accumulates, or elements.
+
+    `bound_cycles` is how many cycles its busiest pipe needs, counted from its source; 0 where that is not known.
+    """
 
     name: str
     passed: bool
@@ -44,6 +52,7 @@ class KernelCheck:
     cycles: int = 0
     reference_cycles: int = 0
     work: int = 0
+    bound_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +70,30 @@ class CheckasmResult:
 
 
 def run_checkasm(
-    board_name: str, *, seed: int | None = None, timing: Timing = "timed", progress: Progress = silent
+    board_name: str,
+    *,
+    seed: int | None = None,
+    only: str = "",
+    timing: Timing = "timed",
+    progress: Progress = silent,
 ) -> CheckasmResult:
     """Builds the test image, runs it to its end and returns what it said.
 
-    `seed` changes all random inputs. Raises UserError and its kinds, BoardError when the image crashes or hangs.
+    `seed` changes all random inputs; `only` is what the names of the checks to run begin with.
+
+    Raises UserError and its kinds, BoardError when the image crashes or hangs.
     """
     board = load_board(board_name)
     check_method(board)
     built = build(
         board, plan_unbound(board), "checkasm", progress=lambda done, total, name: progress("build", done, total, name)
     )
+    elf = read_elf(built.elf)
     extra = []
     if seed is not None:
-        address = read_elf(built.elf).address_of(_SEED_SYMBOL)
-        extra.append((address, memoryview(seed.to_bytes(8, "little"))))
+        extra.append((elf.address_of(_SEED_SYMBOL), memoryview(seed.to_bytes(8, "little"))))
+    if only:
+        extra.append((elf.address_of(_ONLY_SYMBOL), memoryview(only.encode()[:_ONLY_BYTES])))
     symbols = diagnosis.Symbols(built.elf)
     telemetry = Telemetry()
     with closing(flash(Load(board, built.elf, extra, timing), progress)) as machine:
@@ -95,9 +113,8 @@ def _verdicts(link: Link, machine: Machine, telemetry: Telemetry, symbols: diagn
     for line in _lines(link, machine, telemetry, symbols):
         if match := _PASSED.fullmatch(line.text):
             passed += 1
-            yield KernelCheck(
-                match["name"], True, "", int(match["cycles"]), int(match["reference"]), int(match["work"])
-            )
+            numbers = (int(match[name]) for name in ("cycles", "reference", "work", "bound"))
+            yield KernelCheck(match["name"], True, "", *numbers)
         elif match := _FAILED.fullmatch(line.text):
             failed += 1
             yield KernelCheck(match["name"], False, match["detail"])

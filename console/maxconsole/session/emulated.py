@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import struct
 import time
+from pathlib import Path
 
+from maxconsole.boards import MemoryRange
 from maxconsole.errors import BoardError
 from maxconsole.firmware.elf import RTT_SYMBOL, read_elf
 from maxconsole.link.rtt import RttTransport
@@ -13,7 +15,7 @@ from maxconsole.link.serial import SerialTransport
 from maxconsole.link.transport import MemoryAccess, Transport
 from maxconsole.session.machine import Badge, Load, StoppedCore
 from maxconsole.session.progress import Progress
-from maxconsole.virtual import Options, VirtualBoard
+from maxconsole.virtual import HotSpots, Options, VirtualBoard
 
 _FRAMES_MAX = 16
 #: A frame record of the AArch64 procedure call standard: the caller's frame pointer, and the return address.
@@ -35,6 +37,7 @@ class EmulatedMachine:
             timing=load.timing != "off",
             mode="fast" if load.timing == "fast" else "timed",
             check_races=load.check_races,
+            hot_spots=_code(load.elf) if load.hot_spots else None,
             on_port=self._open_port if self._uart else None,
         )
         self._virtual = VirtualBoard(load.board, load.elf, images=load.extra, options=options)
@@ -71,6 +74,10 @@ class EmulatedMachine:
     def races(self) -> tuple[str, ...]:
         """See VirtualBoard.races."""
         return self._virtual.races()
+
+    def hot_spots(self) -> HotSpots:
+        """What each instruction has cost so far; see VirtualBoard.hot_spots."""
+        return self._virtual.hot_spots()
 
     def early_departures(self) -> int:
         """How often a core went on before all had come to its barrier."""
@@ -127,6 +134,13 @@ class EmulatedMachine:
                 break
             frame = caller
         return tuple(found)
+
+
+def _code(elf: Path) -> MemoryRange:
+    """All code of an image."""
+    image = read_elf(elf)
+    start = image.address_of("__text_start")
+    return MemoryRange(start, image.address_of("__text_end") - start, "code")
 
 
 class _WatchedPort:

@@ -77,7 +77,6 @@ class Follower:
         self._transcript: Transcript | None = None
         self._generate_seq = -1
         self._status_seq = -1
-        self._hellos_due = 0
 
     def overhear(self, transfer: Transfer) -> None:
         """Takes note of what went to the board, and of what the user had said."""
@@ -114,9 +113,7 @@ class Follower:
                 self._begin(wire.Generate.unpack(frame.payload), frame.seq, at_ns)
             elif frame.type == wire.MessageType.QUERY:
                 item = wire.Query.unpack(frame.payload).item
-                if item == wire.QueryItem.HELLO:
-                    self._hellos_due += 1
-                elif item == wire.QueryItem.STATUS and self._transcript is not None and self._transcript.ended:
+                if item == wire.QueryItem.STATUS and self._transcript is not None and self._transcript.ended:
                     self._status_seq = frame.seq
         except ValueError:  # a command of another protocol, which the board has not understood either
             return
@@ -135,11 +132,8 @@ class Follower:
         """Whether `one` is the last thing that was waited for."""
         transcript = self._transcript
         match one:
-            case wire.Hello():
-                if self._hellos_due:
-                    self._hellos_due -= 1
-                else:
-                    self._break_off("the board has restarted")
+            case wire.Hello() if not one.flags & wire.HelloFlag.ANSWER:
+                self._break_off("the board has restarted")
             case wire.Fault():
                 self._break_off(diagnosis.fault_error(one, diagnosis.NoSymbols()).what)
             case wire.Token() | wire.Done() if transcript is not None and one.request == transcript.command.request:

@@ -42,7 +42,8 @@ class Badge:
 class Load:
     """What to put into a board: an ELF file, and more (physical address, bytes) on top of it, weights for example.
 
-    `timing` is a virtual board's; `check_races` has it look for races between its cores.
+    `timing` is a virtual board's; `check_races` has it look for races between its cores, `hot_spots` count what each
+    instruction costs.
     """
 
     board: Board
@@ -50,6 +51,7 @@ class Load:
     extra: Sequence[tuple[int, memoryview]] = ()
     timing: Timing = "timed"
     check_races: bool = False
+    hot_spots: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class Answer:
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...] | None  # of the tokens; None unless asked for
     reason: str  # a wire.DoneReason, in words
+    int8: bool  # whether the prompt was computed with weights requantized to int8
     prompt_tokens: int
     cached_tokens: int
     prefill_cycles: int
@@ -91,6 +92,7 @@ class Answer:
             "tokens": list(self.tokens),
             "logprobs": None if self.logprobs is None else list(self.logprobs),
             "reason": self.reason,
+            "int8": self.int8,
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,
             "generated_tokens": len(self.tokens),

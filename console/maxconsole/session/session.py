@@ -81,7 +81,9 @@ class Session:
             check_hello(self.hello, prepared, self._telemetry)
             self._link.request(wire.Query(item=wire.QueryItem.STATUS))  # drops are counted from here on
             if prepared.setup.cores is not None:
-                self.use_cores(prepared.setup.cores)
+                self.use_cores(prepared.setup.cores, prepared.setup.decode_cores)
+            if prepared.setup.int8_tokens != wire.INT8_TOKENS:
+                self.use_int8(prepared.setup.int8_tokens)
         except BaseException:
             self._link.close()
             raise
@@ -230,12 +232,16 @@ class Session:
             self._link.request(wire.Query(item=wire.QueryItem.HELLO))
             self.hello = self.snapshot().hello or self.hello
 
-    def use_cores(self, count: int) -> None:
-        """How many cores work from now on, in prefill and in decode. Raises UserError where there are not as many."""
-        if not 1 <= count <= self.hello.cores:
-            raise UserError(f"cannot use {count} cores", hint=f"{self.hello.cores} run on this board")
-        for setting in (wire.Setting.PREFILL_CORES, wire.Setting.DECODE_CORES):
+    def use_cores(self, prefill: int, decode: int | None = None) -> None:
+        """How many cores work from now on; `decode` None: as many. Raises UserError where there are not as many."""
+        for setting, count in ((wire.Setting.PREFILL_CORES, prefill), (wire.Setting.DECODE_CORES, decode or prefill)):
+            if not 1 <= count <= self.hello.cores:
+                raise UserError(f"cannot use {count} cores", hint=f"{self.hello.cores} run on this board")
             self._link.request(wire.Set(setting=setting, value=count))
+
+    def use_int8(self, tokens: int) -> None:
+        """Prompts of that many tokens and more take the int8 route from now on; 0: none does."""
+        self._link.request(wire.Set(setting=wire.Setting.INT8_TOKENS, value=tokens))
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""

@@ -12,6 +12,7 @@ from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.firmware.build import BuiltFirmware, build
 from maxconsole.models.image import WeightImage
 from maxconsole.models.model import Model
+from maxconsole.schema import wire
 from maxconsole.session.machine import Timing
 from maxconsole.session.model import open_model
 from maxconsole.session.progress import Progress, silent
@@ -21,10 +22,11 @@ from maxconsole.session.progress import Progress, silent
 class Setup:
     """What the user asked for. `model` None is the demo model; `timing` is a virtual board's.
 
-    `cores` None leaves to the firmware how many work. `link` None is what the board's profile says. `port` names the
-    serial port of a board that runs already, which is then not flashed; `baud` None is its profile's rate. `record`
-    names a file for everything that the link carries, from the first byte on; an existing one is only replaced with
-    `overwrite`.
+    Prompts of `int8_tokens` tokens and more are computed with weights requantized to int8, which is quicker and less
+    exact; 0: none is. `cores` None leaves to the firmware how many work. `link` None is what the board's profile says.
+    `port` names the serial port of a board that runs already, which is then not flashed; `baud` None is its profile's
+    rate. `record` names a file for everything that the link carries, from the first byte on; an existing one is only
+    replaced with `overwrite`.
     """
 
     board: str = DEFAULT_BOARD
@@ -33,6 +35,8 @@ class Setup:
     batch: int = DEFAULT_BATCH
     timing: Timing = "fast"
     cores: int | None = None
+    decode_cores: int | None = None  # where not as many as in prefill
+    int8_tokens: int = wire.INT8_TOKENS
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None
     overwrite: bool = False

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from maxconsole.errors import BoardError, UserError
 from maxconsole.models.chat import with_bos
-from maxconsole.session.benchmark_text import TEXT
+from maxconsole.session.benchmark_text import Kind, text_of
 from maxconsole.session.progress import Progress, silent
 from maxconsole.session.results import Answer
 from maxconsole.session.sampling import GREEDY
@@ -20,15 +20,16 @@ from maxconsole.telemetry.snapshot import Json
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A prompt of `prompt_tokens` and an answer of `new_tokens`."""
+    """A prompt of `prompt_tokens` of some kind of text, and an answer of `new_tokens`."""
 
     name: str
     prompt_tokens: int
     new_tokens: int
+    text: Kind = "news"
 
 
 #: Summaries of news, of documents and of code, as the report that the engine follows measured them.
-WORKLOADS = (Workload("news", 320, 80), Workload("documents", 480, 120), Workload("code", 180, 50))
+WORKLOADS = (Workload("news", 320, 80), Workload("documents", 480, 120, "documents"), Workload("code", 180, 50, "code"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def measure(session: Session, workload: Workload, runs: int, progress: Progress 
     """
     if workload.prompt_tokens < 1 or workload.new_tokens < 1:
         raise UserError("a workload needs at least one token of prompt and one of answer")
-    prompt = prompt_of(session, workload.prompt_tokens)
+    prompt = prompt_of(session, workload.prompt_tokens, workload.text)
     answers = []
     for run in range(runs):
         progress(f"{workload.name} {run + 1}/{runs}", 0, 0)
@@ -105,9 +106,9 @@ def measure(session: Session, workload: Workload, runs: int, progress: Progress 
     return SpeedResult(workload, tuple(answers))
 
 
-def prompt_of(session: Session, length: int) -> tuple[int, ...]:
-    """Ordinary text of exactly `length` tokens."""
+def prompt_of(session: Session, length: int, kind: Kind = "news") -> tuple[int, ...]:
+    """Text of exactly `length` tokens."""
     tokenizer = session.prepared.model.tokenizer
-    once = tokenizer.encode(TEXT)
+    once = tokenizer.encode(text_of(kind)[: 16 * length])
     tokens = with_bos(tokenizer, once * (length // len(once) + 1))
     return tokens[:length]

@@ -75,6 +75,7 @@ class Transcript:
             tokens=self.tokens,
             logprobs=tuple(self._logprobs) if self.command.flags & wire.GenerateFlag.LOGPROBS else None,
             reason=reason_words(done.reason),
+            int8=bool(done.int8),
             prompt_tokens=self.command.keep + self.command.prompt_tokens,
             cached_tokens=self.command.keep,
             prefill_cycles=done.prefill_cycles,

@@ -100,7 +100,7 @@ class Telemetry:
             case wire.Hello():
                 if self._hello is not None and self._hello.counter_events != message.counter_events:
                     self._kernels.restart()  # as the board has: other events were selected
-                self._hello = message
+                self._hello = replace(message, flags=message.flags & ~wire.HelloFlag.ANSWER)  # whoever asked
             case wire.KvState():
                 self._kv = message
             case wire.Pools():

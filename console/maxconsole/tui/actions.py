@@ -128,6 +128,8 @@ ACTIONS: Final = (
     Action("pane", "ring", ("3",), "Show the KV ring.", Where.PANES),
     Action("pane", "log", ("4",), "Show the board's log.", Where.PANES),
     Action("pane", "timeline", ("5",), "Show the last step, kernel by kernel, on each core.", Where.PANES),
+    Action("code", "show", ("6",), "Show a kernel's machine code: its loops, ports, registers, and measured cycles.",
+           Where.PANES),
     Action("kernels", "sort", ("s",), "Sort by share, by order of execution, or by IPC.", Where.KERNELS, "sort"),
     Action("kernels", "phase", ("p",), "Show prefill and decode together, or one alone.", Where.KERNELS, "phase"),
     Action("kernels", "core", ("c",), "Show all cores together, or one alone.", Where.KERNELS, "core"),

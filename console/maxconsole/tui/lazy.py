@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from maxconsole.tui.seam import BoardCard, Choice, Generating, ModelCard, Progress, RecordingCard, Session
+from maxconsole.tui.seam import BoardCard, Choice, Generating, KernelCode, ModelCard, Progress, RecordingCard, Session
 
 if TYPE_CHECKING:
     from maxconsole.tui.workbench import RealWorkbench
@@ -46,6 +46,9 @@ class LazyWorkbench:
 
     def open(self, choice: Choice, progress: Progress) -> Session:
         return self._real.open(choice, progress)
+
+    def kernels(self, choice: Choice, firmware: str) -> Sequence[KernelCode]:
+        return self._real.kernels(choice, firmware)
 
     def recordings(self) -> Sequence[RecordingCard]:
         return self._real.recordings()

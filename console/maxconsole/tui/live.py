@@ -54,6 +54,7 @@ class LiveSession:
             carrier=prepared.board.link.transport.upper(),
             badge=badge_words(session.badge),
             memory_bytes_per_s=memory_limit(session.facts),
+            firmware=str(prepared.firmware.elf),
         )
 
     @property

@@ -6,13 +6,15 @@ What takes time is not called from the screen's own thread: methods that are may
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from maxconsole.boards.planner import DEFAULT_BATCH
 from maxconsole.tui.figures.choices import Counters
 
 if TYPE_CHECKING:
+    from maxconsole.inspection.text import Row
     from maxconsole.session.machine import Timing
     from maxconsole.telemetry.snapshot import Snapshot
 
@@ -34,7 +36,7 @@ class Choice:
     board: str = ""
     model: str | None = None
     context: int = 512
-    batch: int = 64
+    batch: int = DEFAULT_BATCH
     timing: Timing = "fast"
     cores: int | None = None
     port: str | None = None
@@ -97,6 +99,26 @@ class RecordingCard:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelCode:
+    """One line of the list of kernels, and the way to its machine code.
+
+    Figures are those of its main loop: `bound` in cycles, `peak` the share of the core's multiply-accumulates that it
+    allows. `share` is what the function took of a measured run, None where this image has none; `measured` names it.
+    """
+
+    name: str
+    kernel: str
+    instructions: int
+    stack: int
+    bound: float | None
+    port: str
+    peak: float | None
+    share: float | None
+    measured: str
+    text: Callable[[bool, bool], Sequence[Row]]  # only hot loops, with source lines
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """How an answer ended. Rates are tokens per second; the board's count its cycles, the wall's the host's time."""
 
@@ -120,6 +142,7 @@ class Identity:
     badge: str
     can_ask: bool = True
     memory_bytes_per_s: int | None = None
+    firmware: str = ""  # path of the image that runs there; empty where it is not at hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +288,10 @@ class Workbench(Protocol):
 
     def open(self, choice: Choice, progress: Progress) -> Session:
         """Packs, builds, flashes, starts. Raises UserError and its kinds; what `progress` raises goes through."""
+        ...
+
+    def kernels(self, choice: Choice, firmware: str) -> Sequence[KernelCode]:
+        """The kernels of an image; without one, of what is built for the board of `choice`. Raises UserError."""
         ...
 
     def recordings(self) -> Sequence[RecordingCard]:

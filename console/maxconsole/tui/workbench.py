@@ -30,7 +30,16 @@ from maxconsole.tui.claim import Claim, holder
 from maxconsole.tui.live import LiveSession, sampling_of
 from maxconsole.tui.presets import events_for
 from maxconsole.tui.replaying import ReplayedSession
-from maxconsole.tui.seam import BoardCard, Choice, Generating, ModelCard, Progress, RecordingCard, Session
+from maxconsole.tui.seam import (
+    BoardCard,
+    Choice,
+    Generating,
+    KernelCode,
+    ModelCard,
+    Progress,
+    RecordingCard,
+    Session,
+)
 
 #: Folders whose GGUF files are offered, the cache's own apart.
 _FOLDERS_VARIABLE: Final = "MAXCONSOLE_MODELS"
@@ -107,6 +116,12 @@ class RealWorkbench:
 
     def _board(self, choice: Choice) -> Board:
         return load_board(choice.board or self.default.board)
+
+    def kernels(self, choice: Choice, firmware: str) -> Sequence[KernelCode]:
+        """Raises UserError and its kinds where there is no compiler, or an image that cannot be read."""
+        from maxconsole.tui.machine_code import kernels_of  # noqa: PLC0415  not needed before somebody looks
+
+        return kernels_of(self._board(choice), Path(firmware) if firmware else None)
 
     def recordings(self) -> Sequence[RecordingCard]:
         """The shipped ones, then those of the current folder; files that are no recordings are passed over."""

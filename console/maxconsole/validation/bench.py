@@ -28,10 +28,10 @@ class Run:
     cpu_seconds: float
 
 
-def run_loops(loops: Sequence[Loop], iterations: int, *, seconds: float = 120.0) -> Run:
+def run_loops(loops: Sequence[Loop], iterations: int, *, board_name: str = BOARD, seconds: float = 120.0) -> Run:
     """Raises ToolMissing without a cross compiler or an emulator, UserError and BoardError where they fail."""
     assert len(loops) <= LOOPS_MAX
-    board = load_board(BOARD)
+    board = load_board(board_name)
     with tempfile.TemporaryDirectory(prefix="maxconsole-loops-") as scratch:
         source = Path(scratch) / "loops.S"
         source.write_text(program(loops, iterations), "ascii")

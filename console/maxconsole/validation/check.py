@@ -48,6 +48,15 @@ class AtLeast(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class AtMost(Row):
+    """A figure that must not exceed its reference."""
+
+    @property
+    def passed(self) -> bool:
+        return self.reference is None or self.model <= self.reference
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Rows of which at least `required` must pass; None: all."""
 
@@ -85,6 +94,10 @@ class Bench(Protocol):
 
     @property
     def store(self) -> Store: ...
+
+    @property
+    def quick(self) -> bool:
+        """Less of everything: minutes instead of an hour."""
 
     def note(self, text: str, /) -> None: ...
 

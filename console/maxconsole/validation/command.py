@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/validate-board: runs the checks and prints a table for each."""
+"""scripts/validate-board and scripts/bench-engine: runs checks and prints a table for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from maxconsole import paths
 from maxconsole.errors import UserError
 from maxconsole.validation.check import Check, Group, Outcome, Row
-from maxconsole.validation.registry import CHECKS
 from maxconsole.validation.store import Store, model_digest
 
 
@@ -21,27 +20,34 @@ class Run:
     """The Bench of a run from the command line."""
 
     store: Store
+    quick: bool
 
     def note(self, text: str, /) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(checks: Sequence[Check], description: str, arguments: Sequence[str] | None = None) -> int:
     """0: all checks passed. 1: one did not. Otherwise the exit code of the UserError that ended a check."""
-    known = ", ".join(check.id for check in CHECKS)
-    parser = argparse.ArgumentParser(description="The timing model against its references.")
-    parser.add_argument("--only", metavar="F1,F5", help=f"some of {known}")
+    known = ", ".join(check.id for check in checks)
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--only", metavar="ID,ID", help=f"some of {known}")
+    parser.add_argument("--quick", action="store_true", help="less of everything: minutes instead of an hour")
     parser.add_argument("--json", action="store_true", help="results as JSON instead of tables")
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured before")
     options = parser.parse_args(arguments)
-    wanted = options.only.upper().split(",") if options.only else [check.id for check in CHECKS]
-    unknown = set(wanted) - {check.id for check in CHECKS}
+    known_ids = {check.id.upper(): check.id for check in checks}
+    wanted = (
+        [known_ids.get(one.upper(), one) for one in options.only.split(",")]
+        if options.only
+        else [check.id for check in checks]
+    )
+    unknown = set(wanted) - {check.id for check in checks}
     if unknown:
         parser.error(f"there is no check {', '.join(sorted(unknown))}; known are {known}")
-    run = Run(Store(paths.cache_dir("validation"), model_digest(), fresh=options.fresh))
+    run = Run(Store(paths.cache_dir("validation"), model_digest(), fresh=options.fresh), options.quick)
     code = 0
     found: dict[str, object] = {}
-    for check in (check for check in CHECKS if check.id in wanted):
+    for check in (check for check in checks if check.id in wanted):
         try:
             outcome = check.run(run)
         except UserError as error:

@@ -31,6 +31,7 @@ class Result:
     events: dict[int, int]
     watch_accesses: int
     watch_refills: int
+    model_version: int
 
 
 def text_address(board: Board) -> int:
@@ -75,7 +76,8 @@ def results(board: VirtualBoard, elf: FirmwareElf) -> list[Result]:
     numbers = board.view(symbol.address, symbol.size_bytes).cast("Q").tolist()
     events = [event.number for event in board.board.pmu.events]
     rows = [numbers[at : at + _RESULT_BYTES // 8] for at in range(0, len(numbers), _RESULT_BYTES // 8)]
-    return [Result(row[0], row[1], dict(zip(events, row[2:8], strict=True)), row[8], row[9]) for row in rows]
+    version = board.device_page().model_version
+    return [Result(row[0], row[1], dict(zip(events, row[2:8], strict=True)), row[8], row[9], version) for row in rows]
 
 
 def run_guest(board: Board, elf: FirmwareElf, options: Options | None = None, *, seconds: float = 60.0) -> list[Result]:

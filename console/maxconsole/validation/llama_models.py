@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 from gguf import GGMLQuantizationType as Type
-from gguf import GGUFWriter
+from gguf import GGUFWriter, TokenType
 from numpy.typing import NDArray
+from tokenizers.pre_tokenizers import ByteLevel
 
 from maxconsole import paths
 
@@ -58,6 +59,28 @@ class Shape:
         """The same with fewer layers."""
         return replace(self, layers=layers)
 
+    @property
+    def label(self) -> str:
+        """For file names and progress."""
+        return f"{self.name}-{self.layers}"
+
+    @property
+    def inputs(self) -> tuple[Path]:
+        """What decides the file."""
+        return (Path(__file__),)
+
+    def file(self) -> Path:
+        """The file, from the cache where it was made before."""
+        digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+        path = paths.cache_dir("validation") / "models" / digest / f"{self.label}.gguf"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+                unfinished = Path(scratch) / path.name
+                _write(self, unfinished)
+                unfinished.replace(path)
+        return path
+
 
 def _every_second(layer: int) -> bool:
     """llama-quantize's Q4_K_M has 10 of 22 layers in the larger format; here any few layers have half of theirs."""
@@ -68,20 +91,13 @@ TINYLLAMA = Shape(
     "tinyllama-1.1b-q4_k_m", "llama", 22, 2048, 5632, 32, 4, 32_000, Type.Q4_K, Type.Q6_K, more_bits=_every_second
 )
 QWEN_05 = Shape("qwen2.5-0.5b-q4_0", "qwen2", 24, 896, 4864, 14, 2, 151_936, Type.Q4_0, Type.Q8_0, biases=True)
+QWEN_15_K = Shape(
+    "qwen2.5-1.5b-q4_k_m", "qwen2", 28, 1536, 8960, 12, 2, 151_936, Type.Q4_K, Type.Q6_K, True, more_bits=_every_second
+)
+LLAMA_1B = Shape(
+    "llama-3.2-1b-q4_k_m", "llama", 16, 2048, 8192, 32, 8, 128_256, Type.Q4_K, Type.Q6_K, more_bits=_every_second
+)
 QWEN_15 = Shape("qwen2.5-1.5b-q4_0", "qwen2", 28, 1536, 8960, 12, 2, 151_936, Type.Q4_0, Type.Q6_K, biases=True)
-
-
-def model_file(shape: Shape) -> Path:
-    """The file, from the cache where it was made before."""
-    digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
-    path = paths.cache_dir("validation") / "models" / digest / f"{shape.name}-{shape.layers}.gguf"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-            unfinished = Path(scratch) / path.name
-            _write(shape, unfinished)
-            unfinished.replace(path)
-    return path
 
 
 def _write(shape: Shape, path: Path) -> None:
@@ -95,7 +111,7 @@ def _write(shape: Shape, path: Path) -> None:
     writer.add_rope_dimension_count(shape.embedding // shape.heads)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(shape.vocabulary)
-    writer.add_tokenizer_model("none")  # token numbers are all that llama-bench needs
+    _add_vocabulary(writer, shape.vocabulary)
     tensors = list(_tensors(shape))
     for name, rows, columns, kind in tensors:
         if kind is Type.F32:
@@ -113,6 +129,20 @@ def _write(shape: Shape, path: Path) -> None:
         else:
             writer.write_tensor_data(_matrix(random, rows, columns, kind))
     writer.close()
+
+
+def _add_vocabulary(writer: GGUFWriter, size: int) -> None:
+    """The bytes, one pair of them, and marks that no text holds: enough to read any text."""
+    bytes_ = sorted(ByteLevel.alphabet())
+    pair = bytes_[0] + bytes_[1]
+    marks = [f"<|{number}|>" for number in range(size - len(bytes_) - 1)]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list([*bytes_, pair, *marks])
+    writer.add_token_types([TokenType.NORMAL] * (len(bytes_) + 1) + [TokenType.CONTROL] * len(marks))
+    writer.add_token_merges([f"{bytes_[0]} {bytes_[1]}"])
+    writer.add_bos_token_id(size - 2)
+    writer.add_eos_token_id(size - 1)
 
 
 def _tensors(shape: Shape) -> Iterator[tuple[str, int, int, Type]]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from maxconsole.boards import load_board
 from maxconsole.validation.check import Bench
 from maxconsole.validation.llama_build import Build, llama_program
-from maxconsole.validation.llama_models import Shape, model_file
+from maxconsole.validation.llama_models import Shape
 from maxconsole.validation.store import Figures
 from maxconsole.virtual.linux import Marks, run_linux
 from maxconsole.virtual.plugin import Mode
@@ -18,27 +19,57 @@ from maxconsole.virtual.plugin import Mode
 BOARD = "rpi5-virtual"
 _WORKER, _GRAPH, _BARRIER = "ggml_graph_compute_secondary_thread", "ggml_graph_compute_thread", "ggml_barrier"
 _DECODE = "llama_decode"
+_UBATCH = 512  # llama.cpp's own
+
+
+class ModelFile(Protocol):
+    """A GGUF file that can be made at any time."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def inputs(self) -> tuple[str | Path, ...]:
+        """What decides its content."""
+
+    def file(self) -> Path: ...
+
+
+ModelT_co = TypeVar("ModelT_co", bound=ModelFile, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One run of the driver: `prompt` tokens in one batch, or `generated` tokens one after the other."""
+class Job(Generic[ModelT_co]):
+    """One run of the driver: `prompt` tokens, `ubatch` of them at once, or `generated` tokens one after the other.
+
+    `flash` None leaves flash attention to llama.cpp, `ubatch` 0 its own size.
+    """
 
     build: Build
-    shape: Shape
+    model: ModelT_co
     threads: int
     prompt: int = 0
     generated: int = 0
+    ubatch: int = 0
+    flash: bool | None = None
     mode: Mode = "timed"
     regions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         what = f"pp{self.prompt}" if self.prompt else f"tg{self.generated}"
-        return f"{self.shape.name}-{self.shape.layers}-{what}-{self.threads}t-{self.mode}"
+        options = f"-u{self.ubatch}" * bool(self.ubatch) + ("" if self.flash is None else f"-fa{self.flash:d}")
+        return f"{self.model.label}-{what}{options}-{self.threads}t-{self.mode}"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Of the driver, after the model."""
+        ubatch = self.ubatch or (_UBATCH if self.flash is not None else 0)
+        options = (ubatch,) * bool(ubatch) + (int(bool(self.flash)),) * (self.flash is not None)
+        return tuple(map(str, (self.threads, self.prompt, self.generated, *options)))
 
 
-def measure(bench: Bench, job: Job) -> Figures:
+def measure(bench: Bench, job: Job[ModelFile]) -> Figures:
     """`cycles` of the main thread for all tokens, waiting included; the rest are counts of all threads.
 
     Only what happens while llama.cpp evaluates tokens is modeled: loading, repacking and sampling are not. Caches are
@@ -50,12 +81,12 @@ def measure(bench: Bench, job: Job) -> Figures:
         bench.note(f"running {job.name}")
         return _run(program, job)
 
-    facts = (job.name, job.build.key, repr(job.regions), Path(__file__).with_name("llama_models.py"))
+    facts = (job.name, program.name, job.build.key, repr(job.regions), *job.model.inputs)
     return bench.store.figures(f"llama-{job.name}", facts, run)
 
 
-def _run(program: Path, job: Job) -> Figures:
-    command = [program, model_file(job.shape), job.threads, job.prompt, job.generated]
+def _run(program: Path, job: Job[ModelFile]) -> Figures:
+    command = [program, job.model.file(), *job.arguments]
     marks = Marks(
         regions=(*job.regions,),
         barriers=(_BARRIER,),
@@ -90,10 +121,10 @@ def _run(program: Path, job: Job) -> Figures:
     return figures
 
 
-def whole(bench: Bench, job: Job, fewer: int, more: int) -> Figures:
+def whole(bench: Bench, job: Job[Shape], fewer: int, more: int) -> Figures:
     """Figures of `job` from runs with `fewer` and `more` layers: what is outside of the layers, plus all layers."""
-    few, many = (measure(bench, replace(job, shape=job.shape.with_layers(n))) for n in (fewer, more))
-    rest = (job.shape.layers - fewer) / (more - fewer)
+    few, many = (measure(bench, replace(job, model=job.model.with_layers(n))) for n in (fewer, more))
+    rest = (job.model.layers - fewer) / (more - fewer)
     return {name: few[name] + rest * (many[name] - few[name]) for name in few}
 
 

@@ -3,10 +3,22 @@
 
 from __future__ import annotations
 
-from maxconsole.validation import llama_decode, llama_repacked, loops, memory, repeat, speed
+from maxconsole.validation import (
+    engine_decode,
+    engine_kernels,
+    engine_llama,
+    engine_prefill,
+    engine_sizes,
+    llama_decode,
+    llama_repacked,
+    loops,
+    memory,
+    repeat,
+    speed,
+)
 from maxconsole.validation.check import Check
 
-CHECKS: tuple[Check, ...] = (
+BOARD_CHECKS: tuple[Check, ...] = (
     loops.CHECK,
     llama_decode.CHECK,
     llama_repacked.F3,
@@ -14,4 +26,18 @@ CHECKS: tuple[Check, ...] = (
     repeat.CHECK,
     speed.CHECK,
     memory.CHECK,
+)
+
+ENGINE_CHECKS: tuple[Check, ...] = (
+    engine_kernels.CHECK,
+    engine_prefill.E2,
+    engine_prefill.E3,
+    engine_llama.E4,
+    engine_llama.E5,
+    engine_llama.E5B,
+    engine_llama.E5C,
+    engine_decode.E7,
+    engine_decode.E8,
+    engine_prefill.E9,
+    engine_sizes.CHECK,
 )

@@ -16,14 +16,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from maxconsole.boards import Board
+from maxconsole.boards import Board, MemoryRange
 from maxconsole.errors import BoardError, UserError
 from maxconsole.firmware.elf import read_elf
 from maxconsole.probes.gdb import GdbClient
 from maxconsole.schema.device_page import DEVICE_PAGE_MAGIC, DEVICE_PAGE_VERSION, DevicePage
 from maxconsole.virtual import termination
-from maxconsole.virtual.command import SOCKETS, emulator_command
+from maxconsole.virtual.command import HOT_SPOTS, SOCKETS, emulator_command
 from maxconsole.virtual.compiler import build_plugin
+from maxconsole.virtual.hot_spots import HotSpots, read_hot_spots
 from maxconsole.virtual.loading import Image, Progress, load
 from maxconsole.virtual.plugin import CORES_MAX, Mode, ModelReport, read_report
 from maxconsole.virtual.process import EmulatorProcess
@@ -46,10 +47,11 @@ class Options:
 
     `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `mode` chooses the timing
     model. `verify` has the plug-in check every address that it derives, and `check_races` look for races between cores,
-    both several times slower. `on_uart` gets what the UART sends, on a thread of its own; or `on_port` the path of a
-    pseudo terminal that is the UART, to be opened before it returns: no instruction has run yet, and what is sent while
-    nobody has it open is lost. `on_exit` is called on another thread when QEMU ends
-    without being asked to. `ram_folder` puts guest RAM into a file system instead of anonymous memory.
+    both several times slower. `hot_spots` is code whose instructions are counted one by one, in mode "timed". `on_uart`
+    gets what the UART sends, on a thread of its own; or `on_port` the path of a pseudo terminal that is the UART, to be
+    opened before it returns: no instruction has run yet, and what is sent while nobody has it open is lost. `on_exit`
+    is called on another thread when QEMU ends without being asked to. `ram_folder` puts guest RAM into a file system
+    instead of anonymous memory.
     """
 
     cores: int | None = None
@@ -57,6 +59,7 @@ class Options:
     mode: Mode = "timed"
     verify: bool = False
     check_races: bool = False
+    hot_spots: MemoryRange | None = None
     on_uart: Callable[[bytes], None] | None = None
     on_port: Callable[[str], None] | None = None
     on_exit: Callable[[], None] | None = None
@@ -141,6 +144,7 @@ class VirtualBoard:
             mode=self.options.mode,
             verify=self.options.verify,
             check_races=self.options.check_races,
+            hot_spots=self.options.hot_spots,
             uart_terminal=self.options.on_port is not None,
         )
         self._process = EmulatorProcess(
@@ -288,6 +292,12 @@ class VirtualBoard:
         if not self.options.timing:
             raise BoardError("the virtual board runs without its timing plug-in")
         return read_report(self._run_folder.path / "report")
+
+    def hot_spots(self) -> HotSpots:
+        """What each instruction of `Options.hot_spots` has cost so far; only exact while the cores idle."""
+        if self.options.hot_spots is None:
+            raise BoardError("the virtual board does not count single instructions")
+        return read_hot_spots(self._run_folder.path / HOT_SPOTS)
 
     def races(self) -> tuple[str, ...]:
         """What `check_races` has found so far, in words."""

@@ -15,6 +15,9 @@ from maxconsole.virtual.qemu import Qemu
 SOCKETS = ("gdb", "qmp", "uart")
 """Names of the sockets in the run folder."""
 
+HOT_SPOTS = "hot-spots"
+"""There, too: what each instruction costs."""
+
 
 def emulator_command(
     board: Board,
@@ -28,6 +31,7 @@ def emulator_command(
     mode: Mode,
     verify: bool,
     check_races: bool = False,
+    hot_spots: MemoryRange | None = None,
     uart_terminal: bool = False,
 ) -> list[str]:
     """Starts `board` halted, with the file `ram_path` as RAM, and sockets in `folder`. No plug-in, no timing.
@@ -58,6 +62,7 @@ def emulator_command(
             mode=mode,
             verify=verify,
             check_races=check_races,
+            hot_spots=None if hot_spots is None else (hot_spots, folder / HOT_SPOTS),
         )
         command += ["-plugin", plugin_option(plugin, arguments)]
     return command

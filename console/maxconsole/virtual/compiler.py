@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the timing plug-in for this host on first use, with whatever C compiler there is."""
+"""Builds the timing plug-in and its tools for this host on first use, with whatever C compiler there is."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pathlib import Path
 from maxconsole import paths
 from maxconsole.errors import ToolMissing, UserError
 
-_FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_WARNINGS = ("-std=gnu11", "-Wall", "-Wextra")
+_PLUGIN_FLAGS = (*_WARNINGS, "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
 _LIBRARIES = ("-lpthread", "-ldl")
-_NAME = "maxconsole-timing.so"
 _SECONDS = 300.0
 _INSTALL = "sudo apt install gcc   (or: pip install 'maxconsole[zig]')"
 
@@ -69,28 +69,59 @@ def build_plugin(qemu_version: str, compiler: Compiler | None = None) -> Path:
 
     Raises ToolMissing without a compiler, and UserError with the compiler's messages where it fails.
     """
-    compiler = compiler or find_compiler()
-    sources = paths.firmware_dir()
-    inputs = sorted([*(sources / "virtual").glob("*.[ch]"), sources / "schema" / "device_page.h"])
+    firmware = paths.firmware_dir()
+    inputs = sorted([*(firmware / "virtual").glob("*.[ch]"), firmware / "schema" / "device_page.h"])
+    job = _Job("plugin", "maxconsole-timing.so", "the timing plug-in", _PLUGIN_FLAGS, _LIBRARIES, (qemu_version,))
+    return _build(job, inputs, compiler or find_compiler())
+
+
+def build_decoder(compiler: Compiler | None = None) -> Path:
+    """The program that says what the timing model knows of instructions (firmware/virtual/tools/describe_code.c).
+
+    From the cache, and with the same errors as the plug-in.
+    """
+    folder = paths.firmware_dir() / "virtual"
+    inputs = sorted([*folder.glob("a64_*.[ch]"), folder / "tools" / "describe_code.c"])
+    job = _Job("decoder", "describe-code", "the instruction decoder", (*_WARNINGS, "-O2"))
+    return _build(job, inputs, compiler or find_compiler())
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What to build: a folder of the cache, the file's name in it, and what users call it.
+
+    `facts` decide, beside sources, flags and compiler, whether a build can be used again.
+    """
+
+    folder: str
+    file: str
+    title: str
+    flags: tuple[str, ...]
+    libraries: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+
+
+def _build(job: _Job, inputs: list[Path], compiler: Compiler) -> Path:
     digest = hashlib.sha256()
-    for fact in (*_FLAGS, *compiler.command, compiler.version, qemu_version, platform.machine()):
+    for fact in (*job.flags, *compiler.command, compiler.version, *job.facts, platform.machine()):
         digest.update(fact.encode() + b"\0")
     for file in inputs:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    folder = paths.cache_dir("plugin")
-    built = folder / digest.hexdigest()[:32] / _NAME
+    folder = paths.cache_dir(job.folder)
+    built = folder / digest.hexdigest()[:32] / job.file
     if not built.is_file():
-        _compile(compiler, [file for file in inputs if file.suffix == ".c"], sources, built)
+        _compile(job, compiler, [file for file in inputs if file.suffix == ".c"], built)
         _forget_others(folder, built.parent)
     return built
 
 
-def _compile(compiler: Compiler, sources: list[Path], include: Path, built: Path) -> None:
+def _compile(job: _Job, compiler: Compiler, sources: list[Path], built: Path) -> None:
     """Two consoles may do this at once: each builds its own file, and the last rename wins."""
     built.parent.mkdir(exist_ok=True)
+    include = f"-I{paths.firmware_dir()}"
     with tempfile.TemporaryDirectory(dir=built.parent) as scratch:
-        output = Path(scratch) / _NAME
-        command = [*compiler.command, *_FLAGS, f"-I{include}", *map(str, sources), "-o", str(output), *_LIBRARIES]
+        output = Path(scratch) / built.name
+        command = [*compiler.command, *job.flags, include, *map(str, sources), "-o", str(output), *job.libraries]
         try:
             run = subprocess.run(
                 command,
@@ -106,7 +137,7 @@ def _compile(compiler: Compiler, sources: list[Path], include: Path, built: Path
         if run.returncode:
             messages = (run.stderr.strip() or run.stdout.strip() or "it said nothing")[-4000:]
             raise UserError(
-                f"the timing plug-in does not compile with {compiler.version}:\n{messages}",
+                f"{job.title} does not compile with {compiler.version}:\n{messages}",
                 hint="set CC to another compiler, for example CC=gcc",
                 exit_code=3,
             )

@@ -51,15 +51,18 @@ def plugin_arguments(
     mode: Mode = "fast",
     verify: bool = False,
     check_races: bool = False,
+    hot_spots: tuple[MemoryRange, Path] | None = None,
 ) -> dict[str, str | list[str]]:
     """The plug-in's arguments for `board`. A value that is a list stands for several arguments of that name.
+
+    `hot_spots`: code whose instructions are counted one by one, and the file for that.
 
     Raises ProfileError for facts that the profile leaves unknown, UserError for boards that cannot be modeled.
     """
     virtual = board.virtual
     if virtual is None:
         raise UserError(f"{board.name} is not a virtual board")
-    return {
+    arguments: dict[str, str | list[str]] = {
         "ram": ram_path,
         "ram_base": hex(virtual.ram_base),
         "ram_bytes": hex(virtual.ram_bytes),
@@ -73,6 +76,10 @@ def plugin_arguments(
         "verify": "on" if verify else "off",
         "check": "on" if check_races else "off",
     }
+    if hot_spots is not None:
+        region, file = hot_spots
+        arguments |= {"hot": f"{hex(region.base)}:{hex(region.end)}", "hot_file": str(file)}
+    return arguments
 
 
 def model_arguments(board: Board, page_bytes: int = BLOCK_BYTES) -> dict[str, str]:

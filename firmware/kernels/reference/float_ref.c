@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantization and the float kernels, one number at a time.
 #include "kernels/log.h"
+#include "kernels/logits.h"
 #include "kernels/pack.h"
 #include "kernels/reference/reference.h"
 #include "kernels/rope_constants.h"
+
+// The longest row that the reference quantizes into tiles.
+#define QUANTIZED_MAX 16384
 
 // NaN counts as infinite, unlike in a comparison.
 static int is_finite(float x) {
@@ -14,9 +18,10 @@ static int is_finite(float x) {
 static float largest(const float *x, unsigned count) {
     float top = 0.0f;
     for (unsigned i = 0; i < count; i++) {
-        if (!is_finite(x[i]))
+        float size = magnitude(x[i]);
+        if (!is_finite(size))
             return __builtin_inff();
-        top = magnitude(x[i]) > top ? magnitude(x[i]) : top;
+        top = size > top ? size : top;
     }
     return top;
 }
@@ -35,23 +40,34 @@ static int8_t quantize(double x) {
     return (int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
 }
 
+// The scale of a group or block in units of the row's.
+static int32_t scale_steps(float top, float row_scale) {
+    float exact = top / (127.0f * row_scale);
+    int32_t steps = (int32_t)exact;
+    steps += (float)steps < exact;
+    return steps < 1 ? 1 : steps > 65535 ? 65535 : steps;
+}
+
+static int is_usable(float top) {
+    return is_finite(top) && top >= ACTIVATION_TINY;
+}
+
+static float row_scale_of(float top) {
+    return is_usable(top) ? top / (127.0f * 65535.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
+}
+
 void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k,
                              const struct activations *out) {
     for (unsigned row = 0; row < rows; row++, x += stride) {
         struct activations to = activations_from(out, row);
-        float top = largest(x, k);
-        int usable = is_finite(top) && top >= ACTIVATION_TINY;
-        float scale = usable ? top / (127.0f * 65535.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
+        float top = largest(x, k), scale = row_scale_of(top);
+        int usable = is_usable(top);
         to.row_scales[0] = scale;
         for (unsigned group = 0; group < to.k / GROUP; group++) {
             unsigned from = group * GROUP;
             int32_t steps = 1;
-            if (usable && from < k) {
-                float exact = largest(x + from, GROUP) / (127.0f * scale);
-                steps = (int32_t)exact;
-                steps += (float)steps < exact;
-                steps = steps < 1 ? 1 : steps > 65535 ? 65535 : steps;
-            }
+            if (usable && from < k)
+                steps = scale_steps(largest(x + from, GROUP), scale);
             to.groups[group] = (struct group_scale){.scale = steps, .sum = 0};
             to.low_sums[group] = 0;
             for (unsigned i = 0; i < GROUP; i++) {
@@ -61,6 +77,33 @@ void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsig
                 to.low_sums[group] += i < 16 ? q : 0;
             }
         }
+    }
+}
+
+void reference_quantize_tiles(const struct float_rows *from, unsigned rows, unsigned k,
+                              const float *smoothing, const struct int8_activations *out) {
+    const unsigned blocks = int8_blocks(out->k, out->block);
+    for (unsigned row = 0; row < (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS; row++) {
+        static float x[QUANTIZED_MAX];
+        for (unsigned i = 0; i < out->k; i++)
+            x[i] = i >= k || row >= rows
+                       ? 0.0f
+                       : from->x[row * from->row + i / 16 * from->panel + i % 16] * smoothing[i];
+        const float top = largest(x, k), scale = row_scale_of(top);
+        int32_t before = 0;
+        out->row_scales[row] = scale;
+        for (unsigned block = 0; block < blocks; block++) {
+            unsigned start = block * out->block,
+                     end = start + out->block < out->k ? start + out->block : out->k;
+            int32_t steps = is_usable(top) ? scale_steps(largest(x + start, end - start), scale) : 1;
+            for (unsigned i = start; i < end; i++)
+                out->values[tile_value(out, row, i)] =
+                    is_usable(top) ? quantize(x[i] * (1.0f / (scale * (float)steps))) : 0;
+            if (block > 0)
+                out->steps[tile_step(out, row, block - 1)] = before - steps;
+            before = steps;
+        }
+        out->steps[tile_step(out, row, blocks - 1)] = before;
     }
 }
 
@@ -115,19 +158,26 @@ static float e_to_minus(float x) {
     return float_from_bits(float_bits(p) + (float_bits(shifted) << 23));
 }
 
-void reference_swiglu(float *gate, const float *up, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        float g = gate[i] < -86.0f ? -86.0f : gate[i];
-        float d = 1.0f + e_to_minus(g > 86.0f ? 86.0f : g), r = reciprocal_estimate(d);
-        r *= __builtin_fmaf(-d, r, 2.0f);
-        r *= __builtin_fmaf(-d, r, 2.0f);
-        gate[i] = g * up[i] * r;
-    }
+static float swiglu(float gate, float up) {
+    float g = gate < -86.0f ? -86.0f : gate;
+    float d = 1.0f + e_to_minus(g > 86.0f ? 86.0f : g), r = reciprocal_estimate(d);
+    r *= __builtin_fmaf(-d, r, 2.0f);
+    r *= __builtin_fmaf(-d, r, 2.0f);
+    return g * up * r;
 }
 
-void reference_add(const float *a, const float *b, size_t count, float *out) {
-    for (size_t i = 0; i < count; i++)
-        out[i] = a[i] + b[i];
+void reference_swiglu(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
+                      unsigned columns) {
+    for (unsigned row = 0; row < rows; row++)
+        for (unsigned i = 0; i < columns; i++)
+            gate[row * gate_stride + i] = swiglu(gate[row * gate_stride + i], up[row * up_stride + i]);
+}
+
+void reference_add(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows,
+                   unsigned columns, float *out) {
+    for (unsigned row = 0; row < rows; row++)
+        for (unsigned i = 0; i < columns; i++)
+            out[row * stride + i] = a[row * stride + i] + b[row * b_stride + i];
 }
 
 void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row) {
@@ -172,4 +222,11 @@ float reference_log_sum_exp(const float *x, size_t count) {
     for (size_t i = 0; i < count; i++)
         lane[i % 4] += exp2_negative((top - x[i]) * LOG2_E);
     return top + natural_log((lane[0] + lane[1]) + (lane[2] + lane[3]));
+}
+
+bool reference_logits_above(const float *x, int32_t key) {
+    bool above = false;
+    for (unsigned i = 0; i < LOGITS_RUN; i++)
+        above |= ordered_float(x[i]) > key;
+    return above;
 }

@@ -10,7 +10,9 @@
 #include "kernels/activations.h"
 #include "kernels/attention.h"
 #include "kernels/dequant.h"
+#include "kernels/int8_linear.h"
 #include "kernels/kv_cache.h"
+#include "kernels/requantize.h"
 
 /// One weight of a panel as stored: value = D[column] * (scale * q + minimum).
 struct stored_weight {
@@ -24,8 +26,13 @@ float reference_column_scale(enum tensor_format format, const uint8_t *panel, un
 
 void reference_quantize_rows(const float *x, size_t stride, unsigned rows, unsigned k,
                              const struct activations *out);
+void reference_quantize_tiles(const struct float_rows *from, unsigned rows, unsigned k,
+                              const float *smoothing, const struct int8_activations *out);
 void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs, unsigned k,
                                 struct panel *panel);
+
+void reference_requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned index, unsigned k,
+                                const struct requantization *by, struct int8_panel *panel);
 
 /// The integer sum runs over k, one weight at a time.
 void reference_gemv_panels(enum tensor_format format, const uint8_t *packs, unsigned panels,
@@ -33,14 +40,21 @@ void reference_gemv_panels(enum tensor_format format, const uint8_t *packs, unsi
 void reference_gemm_panel(const struct panel *panel, const struct activations *a, unsigned rows, float *y,
                           size_t stride);
 
+/// Adds whole blocks times their scales, which the kernel never sees.
+void reference_gemm_int8_panel(const struct int8_panel *panel, const struct int8_activations *a,
+                               unsigned from, unsigned to, float *y, size_t stride);
+
 void reference_embed_row(enum tensor_format format, const uint8_t *matrix, unsigned k, uint32_t token,
                          float *x);
 float reference_square_root(float x);
 void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                         float epsilon, float *out);
-void reference_swiglu(float *gate, const float *up, size_t count);
-void reference_add(const float *a, const float *b, size_t count, float *out);
+void reference_swiglu(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
+                      unsigned columns);
+void reference_add(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows,
+                   unsigned columns, float *out);
 float reference_log_sum_exp(const float *x, size_t count);
+bool reference_logits_above(const float *x, int32_t key);
 void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row);
 float reference_rotate_and_quantize(const float *x, const float *row, unsigned head_dim, int8_t *q);
 void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);

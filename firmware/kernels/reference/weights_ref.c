@@ -94,6 +94,7 @@ struct stored_weight reference_weight(enum tensor_format format, const uint8_t *
     case TENSOR_FORMAT_Q6_K:
         return q6_k_weight(panel, column, k);
     case TENSOR_FORMAT_F32:
+    case TENSOR_FORMAT_SMOOTHING:
         break;
     }
     return (struct stored_weight){0, 0, 0};

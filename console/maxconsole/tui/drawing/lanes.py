@@ -46,6 +46,7 @@ _LOOKS: Final = {
     "kv_cache_update": (_OTHER, "kv"),
     "swiglu": (_OTHER, "swiglu"),
     "residual": (_OTHER, "add"),
+    "bias": (_OTHER, "add"),
     WAIT: (_WAITING, "wait"),
 }
 #: Cells of its own glyph that a run keeps beside its name.

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from maxconsole.tui.screens.boards import BoardPicker
+from maxconsole.tui.screens.code import KernelPicker
 from maxconsole.tui.screens.help import HelpScreen
 from maxconsole.tui.screens.job import JobScreen
 from maxconsole.tui.screens.models import ModelPicker
 from maxconsole.tui.screens.recordings import RecordingPicker
 from maxconsole.tui.screens.settings import SettingsDialog
 
-__all__ = ["BoardPicker", "HelpScreen", "JobScreen", "ModelPicker", "RecordingPicker", "SettingsDialog"]
+__all__ = ["BoardPicker", "HelpScreen", "JobScreen", "KernelPicker", "ModelPicker", "RecordingPicker", "SettingsDialog"]

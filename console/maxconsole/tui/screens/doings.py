@@ -183,6 +183,11 @@ class Doings(Screen[None]):
     def do_pane_timeline(self) -> None:
         self.reveal(4)
 
+    def do_code_show(self) -> None:
+        session = self.control.session
+        firmware = "" if session is None else session.identity.firmware
+        self.app.push_screen(self._dialogs.KernelPicker(self.control.workbench, self.control.choice, firmware))
+
     def do_kernels_sort(self) -> None:
         self.query_one(KernelPane).next_order()
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual import work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -25,28 +25,36 @@ from maxconsole.tui.widgets.rule import Rule
 class ModelPicker(Dialog[ModelCard]):
     """Gives the card of the model that the user takes; only one that fits can be taken."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "type_path", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, f"type_path({first!r})", show=False, priority=True)
+        for key, first in (("slash", "/"), ("full_stop", "."), ("tilde", "~"))
+    ]
 
     def __init__(self, workbench: Workbench, choice: Choice) -> None:
         super().__init__()
         self._workbench = workbench
         self._choice = choice
         self._cards: list[ModelCard] = []
+        self._typing = False
+        self._first = ""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Rule("", "Choose a model")
             yield Menu("reading model files …")
             yield Details()
-            yield Input(placeholder="or the path of a GGUF file, then Enter", compact=True)
-            yield DialogKeys(("↑↓", "move"), ("Enter", "take it"), ("/", "type a path"), ("Esc", "back"))
+            yield Input(placeholder="or the path of a GGUF file, then Enter", compact=True, select_on_focus=False)
+            yield DialogKeys(("↑↓", "move"), ("Enter", "take it"), ("/ . ~", "type a path"), ("Esc", "back"))
 
     def on_mount(self) -> None:
         choice = self._choice
         board = choice.board or self._workbench.default.board or "the default board"
         about = f"for {board}, context {choice.context}, batch {choice.batch}"
         self.query_one(Rule).say(note=line(Span(about, Ink.DIM)), lit=True)
-        self.query_one(Menu).focus()
+        if self._typing:
+            self._open_path(self._first)
+        else:
+            self.set_focus(self.query_one(Menu))
         self._draw()
         self._read(lambda: self._workbench.models(choice))
 
@@ -96,8 +104,34 @@ class ModelPicker(Dialog[ModelCard]):
             self.query_one(Menu).focus()
             self._read(lambda: [self._workbench.model(path, self._choice)])
 
-    def action_type_path(self) -> None:
-        self.query_one(Input).focus()
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What begins a path is within one a character like others."""
+        return super().check_action(action, parameters) if action != "type_path" else not self._typing
+
+    def action_type_path(self, first: str) -> None:
+        """A path that begins with this character."""
+        self._typing = True
+        if self.is_mounted:
+            self._open_path(first)
+        else:
+            self._first = first
+
+    def _open_path(self, first: str) -> None:
+        field = self.query_one(Input)
+        field.value = first
+        field.cursor_position = len(first)
+        self.set_focus(field)  # at once: the next keys may have been typed already
+
+    async def on_key(self, event: events.Key) -> None:
+        """Keys of a path that were typed before its field was there come here."""
+        field = self.query_one(Input)
+        if self._typing and event.is_printable and event.character:
+            field.insert_text_at_cursor(event.character)
+        elif self._typing and event.key == "enter":
+            await field.action_submit()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self._typing = isinstance(event.widget, Input)
 
 
 _SIZE_CELLS = 10

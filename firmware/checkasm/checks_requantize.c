@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requantization of every weight format for the int8 route.
+#include "arch/string.h"
+#include "checkasm/checkasm.h"
+#include "checkasm/panels.h"
+#include "kernels/reference/reference.h"
+
+#define TIMED_K        1536
+#define PANELS         2
+#define MULTIPLIER_MAX 2040 // 4095 * 2040 / 2^15 is the largest A
+#define UNIT_MAX       258  // 127 * 258 fits int16
+
+// Random smoothing, with padding in the last channels, and multipliers; the extremes have all at their
+// limits.
+static struct requantization make_parts(unsigned k, enum filling filling) {
+    int16_t *products = guarded(k * sizeof(int16_t));
+    int8_t *smoothing = guarded(k);
+    float *columns = guarded(PANELS * PANEL_COLUMNS * sizeof(float));
+    int16_t *multipliers = guarded(PANELS * PANEL_COLUMNS * sizeof(int16_t));
+    const unsigned unit = filling == RANDOM ? 1 + random_below(UNIT_MAX) : UNIT_MAX;
+    for (unsigned i = 0; i < k; i++) {
+        smoothing[i] = (int8_t)(filling == RANDOM ? 1 + random_below(127) : 127);
+        if (filling == RANDOM && i >= k - 8)
+            smoothing[i] = 0;
+        products[i] = (int16_t)(smoothing[i] * (int)unit);
+    }
+    for (unsigned i = 0; i < PANELS * PANEL_COLUMNS; i++) {
+        columns[i] = random_float(1.0f);
+        multipliers[i] = (int16_t)(filling == RANDOM ? 1 + random_below(MULTIPLIER_MAX) : MULTIPLIER_MAX);
+    }
+    return (struct requantization){NULL, products, smoothing, columns, multipliers};
+}
+
+static void requantize_case(enum tensor_format format, unsigned k, unsigned index, enum filling filling,
+                            bool timed) {
+    const uint8_t *packs = make_panel(format, k, filling);
+    struct requantization by = make_parts(k, filling);
+    struct int8_panel got = {.weights = guarded(int8_panel_bytes(k))},
+                      expected = {.weights = guarded(int8_panel_bytes(k))};
+    struct call call = {.x = {ARG(format), POINTER(packs), ARG(index), ARG(k), POINTER(&by), POINTER(&got)}};
+    call_kernel((const void *)requantize_panel, &call, timed);
+    call.x[5] = POINTER(&expected);
+    call_reference((const void *)reference_requantize_panel, &call, timed, (uint64_t)k * PANEL_COLUMNS);
+    if (got.k != k)
+        fail("k %u, expected %u", got.k, k);
+    expect_bytes("weights", got.weights, expected.weights, int8_panel_bytes(k));
+    expect_floats("columns", got.columns, expected.columns, PANEL_COLUMNS);
+}
+
+static void check_requantize(const struct check *check) {
+    unsigned step = pack_geometry(check->variant).k;
+    for (unsigned packs = 1; packs <= 3; packs++)
+        requantize_case(check->variant, packs * step, packs % PANELS, RANDOM, false);
+    requantize_case(check->variant, step, 0, HIGHEST, false);
+    requantize_case(check->variant, step, 1, LOWEST, false);
+    requantize_case(check->variant, TIMED_K, 0, RANDOM, true);
+}
+
+const struct check checks_requantize[] = {
+    EACH_FORMAT("requantize", check_requantize),
+    {NULL, NULL, 0},
+};

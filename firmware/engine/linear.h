@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix products of a layer: this core's columns of them, with what follows a product column by column.
+// Rows are [from, to) of the quantized input; the first row of an output is that of `from`.
+//
+// Output widths are multiples of 16 (model.c), except the vocabulary, which only single rows meet: panels
+// never reach into the next row.
+#pragma once
+
+#include "engine/pass.h"
+
+/// Quantizes rows `rows` of x (m->k wide) as input of `m`, for the route of the pass.
+void quantize(const struct pass *p, struct float_rows x, struct interval rows, const struct matrix *m);
+
+/// The same of x[][m->k] normalized, with `weight`.
+void norm_and_quantize(const struct pass *p, const float *x, const float *weight, struct interval rows,
+                       const struct matrix *m);
+
+/// y[][m->rows] = input times m.
+void linear(const struct pass *p, const struct matrix *m, struct interval rows, float *y, enum kernel kernel);
+
+/// Adds a bias to y; families without one have NULL.
+void add_bias(const struct pass *p, const struct matrix *m, const float *bias, struct interval rows,
+              float *y);
+
+/// to[][m->rows] = from + input times m.
+void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, const float *from,
+                float *to, enum kernel kernel);
+
+/// swiglu(input times gate, input times up), which activated() tells where to find.
+void linear_swiglu(const struct pass *p, struct interval rows);
+
+/// In f->gate: on the int8 route panel by panel, so that whole lines are written one after the other.
+struct float_rows activated(const struct pass *p);

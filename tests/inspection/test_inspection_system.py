@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels as they ship: no hot loop touches the stack."""
+
+from __future__ import annotations
+
+import pytest
+
+from maxconsole.boards import load_board, plan_unbound
+from maxconsole.firmware.build import build
+from maxconsole.inspection.report import FunctionReport, Inspector
+from maxconsole.inspection.text import WIDTH, function_lines
+
+pytestmark = pytest.mark.system
+
+#: Function -> how many accesses its innermost loops make, and why. A number may only fall; assembly is never listed.
+EXCEPTIONS = {
+    "attention": (10, "not a kernel's loop: walks pages and calls the kernels"),
+    "attention_page": (20, "the compiler keeps more constants and pointers than it has registers"),
+    "gemm_int8_panel": (3, "hands each pair of tiles its rows in a structure; once for 8 rows of a panel"),
+    "log_sum_exp": (2, "the two sums of a chunk are kept in an array"),
+    "quantize_tiles": (2, "notes the addresses of the next eight rows; once for 8 rows"),
+    "requantize_panel": (
+        10,
+        "factors of the 16 columns are indexed by quad, in an array that does not fit the registers",
+    ),
+    "rotate_and_quantize": (6, "rotated pairs are handed over in an array, between rotation and quantization"),
+    "update_slot": (19, "quantized keys are spread from an array; once for each token"),
+}
+
+
+@pytest.fixture(scope="module")
+def kernels() -> tuple[FunctionReport, ...]:
+    board = load_board("aimax395-virtual")
+    return Inspector(build(board, plan_unbound(board)).elf).kernels()
+
+
+def test_no_hot_loop_touches_the_stack(kernels: tuple[FunctionReport, ...]) -> None:
+    touching = {one.name: sum(loop.stack_accesses for loop in one.hot) for one in kernels}
+    allowed = {name: EXCEPTIONS.get(name.partition(".")[0], (0, ""))[0] for name in touching}
+    assert {name: count for name, count in touching.items() if count > allowed[name]} == {}
+
+
+def test_no_exception_is_made_for_assembly(kernels: tuple[FunctionReport, ...]) -> None:
+    assembly = {one.name for one in kernels if one.assembly}
+    assert assembly, "the image has no assembly kernels"
+    assert not assembly & EXCEPTIONS.keys()
+
+
+def test_every_instruction_of_a_hot_loop_is_known_to_the_timing_model(kernels: tuple[FunctionReport, ...]) -> None:
+    assert {one.name: loop.mix for one in kernels for loop in one.hot if "UNDECODED" in loop.mix} == {}
+
+
+def test_gemm_tiles_are_bound_by_the_vector_pipes(kernels: tuple[FunctionReport, ...]) -> None:
+    (tile,) = (one for one in kernels if one.name == "gemm_tile_8_minimum")
+    (loop,) = tile.hot
+    assert (loop.macs, loop.bound.busiest.name) == (8 * 4 * 32, "V")
+    assert loop.banks.accumulators == tuple(range(16, 32))
+
+
+def test_reports_fit_80_columns(kernels: tuple[FunctionReport, ...]) -> None:
+    assert [line for one in kernels for line in function_lines(one) if len(line) > WIDTH] == []
