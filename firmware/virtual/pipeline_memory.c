@@ -105,8 +105,11 @@ static inline uint64_t call(struct core *core, struct pipeline *p, enum call_kin
     if (p->calls <= p->answers)
         return at + call->took;
     const uint64_t done = pipeline_call(core, p, kind, touch, at, ready);
-    *call = (struct call){touch, (uint32_t)(at - p->base), (uint32_t)(ready - p->base), (uint32_t)(done - at),
-                          kind};
+    *call = (struct call){.touch = touch,
+                          .at = (uint32_t)(at - p->base),
+                          .ready = (uint32_t)(ready - p->base),
+                          .took = (uint32_t)(done - at),
+                          .kind = kind};
     return done;
 }
 

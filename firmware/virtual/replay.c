@@ -35,7 +35,7 @@ struct relative {
     uint16_t busier; // bit n: of the nth pair of pipes, neither of which has a micro-op to start
     uint16_t ready[OP_NO_TARGET], forwarding[OP_NO_TARGET];
     uint16_t rob[ROB], load[LOADS], store[STORES];
-} __attribute__((aligned(8)));
+} __attribute__((aligned(32)));
 
 struct state {
     struct state *next; // of the same bucket
@@ -47,7 +47,7 @@ struct state {
 
 /// A block that was executed in a state.
 struct step {
-    struct step *next; // in the same state
+    struct step *next; // of the same state, with another block or branch
     const struct block *block;
     struct state *to;
     uint64_t stalled, starved; // in ticks, as they are counted
@@ -78,14 +78,14 @@ struct automaton *replay_new(void) {
 
 static void *room_for(struct automaton *automaton, size_t bytes) {
     void *room = automaton->arena + automaton->used;
-    automaton->used += (bytes + 15) & ~(size_t)15;
+    automaton->used += (bytes + 31) & ~(size_t)31;
     return room;
 }
 
 /// Makes room for a state and a step.
 static void make_room(struct pipeline *p) {
     struct automaton *automaton = p->automaton;
-    if (automaton->used + sizeof(struct state) + sizeof(struct step) + sizeof p->call + 32 <= ARENA)
+    if (automaton->used + sizeof(struct state) + sizeof(struct step) + sizeof p->call + 64 <= ARENA)
         return;
     memset(automaton->bucket, 0, sizeof automaton->bucket);
     automaton->used = 0;
@@ -138,10 +138,16 @@ static bool express(const struct pipeline *p, struct relative *to) {
         to->ready[reg] = relative_to(issue, p->ready[reg], &beyond);
         to->forwarding[reg] = to->ready[reg] ? p->forwarding[reg] : 0;
     }
-    for (unsigned n = 0; n < ROB; n++)
-        to->rob[n] = relative_to(base, cycle_of(p->rob[(front->rob_next + n - ROB) % ROB_RING]), &beyond);
-    for (unsigned n = 0; n < LOADS; n++)
-        to->load[n] = relative_to(base, p->load[(p->load_next + n) % LOADS], &beyond);
+    // In these, times ascend: the last ones first, up to one that has passed.
+    for (unsigned n = ROB; n--;)
+        if (!(to->rob[n] =
+                  relative_to(base, cycle_of(p->rob[(front->rob_next + n - ROB) % ROB_RING]), &beyond)))
+            break;
+    for (unsigned n = LOADS, place = p->load_next; n--;) {
+        place = place ? place - 1 : LOADS - 1;
+        if (!(to->load[n] = relative_to(base, p->load[place], &beyond)))
+            break;
+    }
     for (unsigned n = 0; n < STORES; n++)
         to->store[n] = relative_to(base, p->store[(p->store_next + n) % STORES], &beyond);
     for (unsigned word = 0; word < WORDS; word++) {
@@ -192,11 +198,16 @@ static void impress(struct pipeline *p, const struct relative *from, uint64_t ba
 }
 
 static uint64_t hash_of(const struct relative *relative) {
+    enum { LANES = 4 }; // so that one multiplication need not wait for the one before
+    _Static_assert(sizeof *relative % (LANES * sizeof(uint64_t)) == 0, "whole lanes");
     const uint64_t *word = (const uint64_t *)relative;
-    uint64_t hash = 0;
-    for (size_t n = 0; n < sizeof *relative / sizeof *word; n++)
-        hash = (hash ^ word[n]) * UINT64_C(0x9e3779b97f4a7c15), hash ^= hash >> 32;
-    return hash;
+    uint64_t hash[LANES] = {0};
+    for (size_t n = 0; n < sizeof *relative / sizeof *word; n++) {
+        uint64_t *lane = &hash[n % LANES];
+        *lane = (*lane ^ word[n]) * UINT64_C(0x9e3779b97f4a7c15);
+        *lane ^= *lane >> 32;
+    }
+    return hash[0] ^ hash[1] * 3 ^ hash[2] * 5 ^ hash[3] * 7;
 }
 
 /// The pipeline's state among those that are kept; NULL where it cannot be.
@@ -223,35 +234,38 @@ void replay_leave(struct pipeline *p) {
     p->answers = 0;
 }
 
+/// The first step of `state` with this block.
+static struct step *find_step(const struct state *state, const struct block *block, unsigned branch) {
+    struct step *step = state->steps;
+    while (step && (step->block != block || step->branch != branch))
+        step = step->next;
+    return step;
+}
+
+/// Of the steps that are like `step` up to call `n`, the one in which that took `took`; or NULL.
+static inline struct step *find_answer(struct step *step, unsigned n, uint32_t took) {
+    while (step && step->call[n].took != took)
+        step = step->call[n].other;
+    return step;
+}
+
 /// Whether the pipeline, whose dispatch cycle is `base`, can go this step now.
-static bool fits(const struct pipeline *p, const struct step *step, uint64_t base) {
+static inline bool fits(const struct pipeline *p, const struct step *step, uint64_t base) {
     const uint64_t end = base + step->cycles;
     return end < p->replay_end && !(step->late && base / ROW != end / ROW);
 }
 
-static const struct step *find_step(const struct pipeline *p, const struct block *block, unsigned branch) {
-    const struct step *step = p->state->steps;
-    while (step && (step->block != block || step->branch != branch))
-        step = step->next;
-    return step && fits(p, step, p->base) ? step : NULL;
-}
-
-/// The step that is like `step` up to call `count`, which took `took`.
-static const struct step *find_variant(const struct pipeline *p, const struct step *step, unsigned count,
-                                       uint32_t took) {
-    for (const struct step *other = p->state->steps; other; other = other->next)
-        if (other->block == step->block && other->branch == step->branch && other->calls > count &&
-            other->call[count].took == took &&
-            !memcmp(other->call, step->call, count * sizeof step->call[0]) && fits(p, other, p->base))
-            return other;
-    return NULL;
-}
-
-/// The pipeline goes back to the beginning of a block that it cannot replay.
-static bool give_up(struct pipeline *p) {
+/// The pipeline goes back to the beginning of a block that it cannot replay. Memory has answered `count`
+/// calls, as in `step` but for the last one.
+static bool give_up(struct pipeline *p, const struct step *step, unsigned count, uint32_t took) {
     struct state *from = p->state;
     replay_leave(p);
     p->from = from;
+    p->answers = count;
+    if (count) {
+        memcpy(p->call, step->call, count * sizeof p->call[0]);
+        p->call[count - 1].took = took;
+    }
     return false;
 }
 
@@ -261,27 +275,24 @@ bool replay(struct core *core, const struct block *block, unsigned branch) {
         replay_leave(p);
     if (!p->state)
         return false;
-    const struct step *step = find_step(p, block, branch);
+    struct step *step = find_step(p->state, block, branch);
     if (!step)
-        return give_up(p);
+        return give_up(p, NULL, 0, 0);
     const uint64_t base = p->base;
+    uint32_t took = 0;
     for (unsigned n = 0; n < step->calls; n++) {
         const struct call *call = &step->call[n];
         const uint64_t at = base + call->at;
-        const uint32_t took =
-            (uint32_t)(pipeline_call(core, p, call->kind, call->touch, at, base + call->ready) - at);
+        took = (uint32_t)(pipeline_call(core, p, call->kind, call->touch, at, base + call->ready) - at);
         if (__builtin_expect(took == call->took, 1))
             continue;
-        const struct step *variant = find_variant(p, step, n, took);
-        if (!variant) {
-            give_up(p);
-            memcpy(p->call, step->call, (n + 1) * sizeof p->call[0]);
-            p->call[n].took = took;
-            p->answers = n + 1;
-            return false;
-        }
-        step = variant;
+        struct step *other = find_answer(call->other, n, took);
+        if (!other)
+            return give_up(p, step, n + 1, took);
+        step = other;
     }
+    if (!fits(p, step, base))
+        return give_up(p, step, step->calls, took);
     core->counts.stall_ticks += step->stalled;
     core->counts.fetch_ticks += step->starved;
     core->ticks = p->ticks = (base + step->retired) * TICKS;
@@ -316,15 +327,37 @@ static bool worthwhile(struct pipeline *p) {
     return p->credit >= 0;
 }
 
-/// Adds the block that the pipeline has executed to the steps of the state before.
+/// Adds `step` to the steps of `state`. False where it is among them.
+static bool add_step(struct state *state, struct step *step) {
+    struct step *like = find_step(state, step->block, step->branch);
+    if (!like) {
+        step->next = state->steps;
+        state->steps = step;
+        return true;
+    }
+    for (unsigned n = 0; n < step->calls; n++) {
+        if (like->call[n].took == step->call[n].took)
+            continue;
+        struct step *other = find_answer(like, n, step->call[n].took);
+        if (!other) {
+            step->call[n].other = like->call[n].other;
+            like->call[n].other = step;
+            return true;
+        }
+        like = other;
+    }
+    return false;
+}
+
+/// Keeps the block that the pipeline has executed as a step of the state before.
 static void keep_step(struct pipeline *p, const struct block *block, unsigned branch, struct state *to) {
     const uint64_t cycles = cycle_of(p->front.slot) - p->base;
     if (!p->from || p->from->count == STEPS || p->irregular || cycles >= LONGEST_STEP ||
         (p->late_start && p->base / ROW != (p->base + cycles) / ROW))
         return;
+    const size_t used = p->automaton->used;
     struct step *step = room_for(p->automaton, sizeof *step + p->calls * sizeof step->call[0]);
-    *step = (struct step){.next = p->from->steps,
-                          .block = block,
+    *step = (struct step){.block = block,
                           .to = to,
                           .stalled = p->stalled,
                           .starved = p->starved,
@@ -333,9 +366,14 @@ static void keep_step(struct pipeline *p, const struct block *block, unsigned br
                           .branch = branch,
                           .calls = (uint16_t)p->calls,
                           .late = p->late_start};
-    memcpy(step->call, p->call, p->calls * sizeof step->call[0]);
-    p->from->steps = step;
-    p->from->count++;
+    for (unsigned n = 0; n < p->calls; n++) {
+        step->call[n] = p->call[n];
+        step->call[n].other = NULL;
+    }
+    if (add_step(p->from, step))
+        p->from->count++;
+    else
+        p->automaton->used = used;
 }
 
 void replay_learn(struct pipeline *p, const struct block *block, unsigned branch) {

@@ -24,6 +24,7 @@ struct call {
     uint32_t at, ready; // when it is made; and of a store, when its data are there
     uint32_t took;      // the answer
     uint32_t kind;      // enum call_kind
+    struct step *other; // which was the same up to here, and got another answer
 };
 
 /// The core executes all of `block`, whose branch goes as `branch` says, as it has done before in this state.
