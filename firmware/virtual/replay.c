@@ -14,7 +14,7 @@ enum {
     BUCKETS = 1 << 13, // of states
     WORDS = 32,        // of the calendar, of 8 cycles each, that a state holds
     REACH = WORDS * 64,
-    STEPS = 32,             // that are kept of one state: more would be searched too long
+    STEPS = 128, // that are kept of one state: more would be searched too long
     LONGEST_STEP = 1 << 17, // of a block that is kept: no time in it comes near the calendar's end
     // Keeping a state costs as much as executing some twenty instructions. Where that does not pay it is left
     // off for some blocks.
