@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from maxconsole.validation import (
     engine_decode,
+    engine_kernels,
     engine_llama,
     engine_prefill,
     engine_sizes,
@@ -28,6 +29,7 @@ BOARD_CHECKS: tuple[Check, ...] = (
 )
 
 ENGINE_CHECKS: tuple[Check, ...] = (
+    engine_kernels.CHECK,
     engine_prefill.E2,
     engine_prefill.E3,
     engine_llama.E4,
