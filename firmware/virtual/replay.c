@@ -274,8 +274,6 @@ static bool give_up(struct pipeline *p, const struct step *step, unsigned count,
 
 bool replay(struct core *core, const struct block *block, unsigned branch) {
     struct pipeline *p = core->pipeline;
-    if (core->ticks != p->ticks) // time has passed otherwise
-        replay_leave(p);
     if (!p->state)
         return false;
     struct step *step = find_step(p->state, block, branch);
