@@ -20,8 +20,7 @@
 struct rings {
     struct kv_ring fast, reference;
     struct memory_pool pools[2];
-    int16_t *rope, *sink_rope;
-    float *keys, *values, *queries, *out, *expected;
+    float *rope, *sink_rope, *keys, *values, *queries, *out, *expected;
     uint32_t step[ROPE_PAIRS_MAX];
     unsigned query_width, kv_width;
 };
@@ -39,8 +38,8 @@ static bool make_rings(struct rings *r, unsigned head_dim, unsigned kv_heads, un
     r->reference.pages = r->pools[1].base;
     r->query_width = HEADS * head_dim;
     r->kv_width = kv_heads * head_dim;
-    r->rope = guarded((size_t)batch * head_dim * sizeof(int16_t));
-    r->sink_rope = guarded(head_dim * sizeof(int16_t));
+    r->rope = guarded((size_t)batch * head_dim * sizeof(float));
+    r->sink_rope = guarded(head_dim * sizeof(float));
     r->keys = guarded((size_t)batch * r->kv_width * sizeof(float));
     r->values = guarded((size_t)batch * r->kv_width * sizeof(float));
     r->queries = guarded((size_t)batch * r->query_width * sizeof(float));

@@ -5,6 +5,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/exp2.h"
 #include "kernels/logits.h"
+#include "kernels/neon.h"
 #include "kernels/reference/reference.h"
 #include "kernels/rope.h"
 
@@ -16,7 +17,7 @@ static float *random_floats(size_t count) {
 
 static void check_rms_norm(const struct check *check) {
     (void)check;
-    static const unsigned widths[] = {4, 32, 100, 64, 576};
+    static const unsigned widths[] = {16, 32, 112, 64, 576};
     for (unsigned i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         unsigned k = widths[i], rows = 1 + i;
         size_t stride = k + 8;
@@ -90,49 +91,50 @@ static void check_rope_row(const struct check *check) {
         uint32_t *step = guarded(pairs * sizeof(uint32_t));
         for (unsigned j = 0; j < pairs; j++) // eighths of a turn are where quadrants change
             step[j] = j < 8 ? j << 29 : (uint32_t)random_bits();
-        int16_t *got = guarded(2 * pairs * sizeof(int16_t)), *expected = guarded(2 * pairs * sizeof(int16_t));
+        float *got = guarded(2 * pairs * sizeof(float)), *expected = guarded(2 * pairs * sizeof(float));
         struct call call = {.x = {POINTER(step), ARG(pairs), ARG(positions[i]), POINTER(got)}};
         call_kernel((const void *)rope_row, &call, true);
         call.x[3] = POINTER(expected);
         call_reference((const void *)reference_rope_row, &call, true, pairs);
-        expect_bytes("row", got, expected, 2 * pairs * sizeof(int16_t));
+        expect_floats("row", got, expected, 2 * pairs);
     }
 }
 
-// These return a float; the trampoline does not hand it on, so a kernel with a pointer for it stands in.
-static void rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q, float *scale) {
-    *scale = rotate_and_quantize(x, row, head_dim, q);
+static void reference_rotate_heads(const struct head_input *heads, unsigned count, unsigned head_dim,
+                                   int8_t q[][2 * ROPE_PAIRS_MAX], float *scales) {
+    for (unsigned h = 0; h < count; h++)
+        scales[h] = reference_rotate_and_quantize(heads[h].x, heads[h].rope, head_dim, q[h]);
 }
 
-static void reference_rotate_into(const float *x, const int16_t *row, unsigned head_dim, int8_t *q,
-                                  float *scale) {
-    *scale = reference_rotate_and_quantize(x, row, head_dim, q);
-}
-
+// Every other head is rotated; some are zero, or not finite.
 static void check_rotate(const struct check *check) {
     (void)check;
     static const unsigned sizes[] = {16, 32, 64, 80, 96, 128, 256};
-    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (unsigned rotated = 0; rotated < 2; rotated++) {
-            unsigned d = sizes[i];
-            float *x = random_floats(d), *scales = guarded(2 * sizeof(float));
-            int16_t *row = guarded(d * sizeof(int16_t));
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        unsigned d = sizes[i], count = 1 + (i + 4) % HEADS_AT_ONCE;
+        struct head_input heads[HEADS_AT_ONCE];
+        for (unsigned h = 0; h < count; h++) {
+            float *x = random_floats(d), *row = guarded(d * sizeof(float));
             for (unsigned j = 0; j < d; j++)
-                row[j] = (int16_t)((int32_t)random_below(32769) - 16384);
+                row[j] = random_float(1.0f);
             if (i == 1)
-                x[3] = __builtin_inff();
-            if (i == 2 && rotated)
+                x[3] = h % 2 ? __builtin_inff() : __builtin_nanf("");
+            if (i == 2 && h < 2)
                 memset(x, 0, d * sizeof(float));
-            int8_t *got = guarded(d), *expected = guarded(d);
-            struct call call = {
-                .x = {POINTER(x), rotated ? POINTER(row) : 0, ARG(d), POINTER(got), POINTER(scales)}};
-            call_kernel((const void *)rotate_into, &call, true);
-            call.x[3] = POINTER(expected);
-            call.x[4] = POINTER(scales + 1);
-            call_reference((const void *)reference_rotate_into, &call, true, d);
-            expect_bytes("q", got, expected, d);
-            expect_floats("scale", scales, scales + 1, 1);
+            heads[h] = (struct head_input){x, h % 2 ? row : NULL};
         }
+        size_t bytes = count * sizeof(int8_t[2 * ROPE_PAIRS_MAX]);
+        int8_t *got = guarded(bytes), *expected = guarded(bytes);
+        float *scales = guarded(HEADS_AT_ONCE * sizeof(float));
+        float *expected_scales = guarded(HEADS_AT_ONCE * sizeof(float));
+        struct call call = {.x = {POINTER(heads), ARG(count), ARG(d), POINTER(got), POINTER(scales)}};
+        call_kernel((const void *)rotate_and_quantize, &call, true);
+        call.x[3] = POINTER(expected);
+        call.x[4] = POINTER(expected_scales);
+        call_reference((const void *)reference_rotate_heads, &call, true, (uint64_t)count * d);
+        expect_bytes("q", got, expected, bytes);
+        expect_floats("scale", scales, expected_scales, count);
+    }
 }
 
 static void log_sum_exp_into(const float *x, size_t count, float *out) {
@@ -184,7 +186,54 @@ static void check_logits_above(const struct check *check) {
     }
 }
 
+// The exponentials are inlined into the kernels: loops over them stand in.
+static void exp2_negative_rows(const float *x, size_t count, float *out) {
+    for (size_t i = 0; i < count; i += 4)
+        vst1q_f32(out + i, exp2_negative_f32x4(vld1q_f32(x + i)));
+}
+
+static void reference_exp2_negative_rows(const float *x, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = exp2_negative(x[i]);
+}
+
+static void exp2_steps_rows(const uint32_t *steps, size_t count, float *out) {
+    for (size_t i = 0; i < count; i += 4)
+        vst1q_f32(out + i, exp2_steps_u32x4(vld1q_u32(steps + i)));
+}
+
+static void reference_exp2_steps_rows(const uint32_t *steps, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = exp2_steps(steps[i]);
+}
+
+static void check_exp2(const struct check *check) {
+    static const float special[] = {0.0f, 0.5f, 126.0f, 127.0f, 3e38f, __builtin_inff(), -1.0f, -0.0f};
+    const size_t count = 4096, specials = sizeof special / sizeof special[0];
+    union {
+        float x;
+        uint32_t steps;
+    } *in = guarded(count * sizeof *in);
+    float *got = guarded(count * sizeof(float)), *expected = guarded(count * sizeof(float));
+    for (size_t i = 0; i < count; i++) {
+        if (check->variant)
+            in[i].steps = i < 2 ? (uint32_t)i * EXP2_ZERO_STEPS : random_below(EXP2_ZERO_STEPS);
+        else
+            in[i].x = i < specials ? special[i] : magnitude(random_float(130.0f));
+    }
+    struct call call = {.x = {POINTER(in), count, POINTER(got)}};
+    call_kernel(check->variant ? (const void *)exp2_steps_rows : (const void *)exp2_negative_rows, &call,
+                true);
+    call.x[2] = POINTER(expected);
+    call_reference(check->variant ? (const void *)reference_exp2_steps_rows
+                                  : (const void *)reference_exp2_negative_rows,
+                   &call, true, count);
+    expect_floats("power", got, expected, count);
+}
+
 const struct check checks_float[] = {
+    {"exp2_negative", check_exp2, 0},
+    {"exp2_steps", check_exp2, 1},
     {"rms_norm_rows", check_rms_norm, 0},
     {"swiglu_rows", check_swiglu, 0},
     {"add_rows", check_add, 0},

@@ -66,8 +66,8 @@ struct forward {
     float *columns; // [cores][batch_max][16]
     struct activations quantized;
     struct int8_activations tiles; // in the same memory
-    int16_t *rope;                 // [batch_max][head_dim]
-    int16_t *sink_rope;            // [head_dim]
+    float *rope;                   // [batch_max][head_dim]
+    float *sink_rope;              // [head_dim]
     struct panel panels[BOARD_CORES];
     struct int8_panel int8_panels[BOARD_CORES];
     float *logits;      // [vocabulary, padded to 16]

@@ -36,7 +36,7 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
     TAKE(f->quantized.groups, quantized * k / GROUP * sizeof(struct group_scale));
     TAKE(f->quantized.low_sums, quantized * k / GROUP * sizeof(int32_t));
     TAKE(f->quantized.row_scales, quantized * sizeof(float));
-    TAKE(f->rope, (rows + 1) * h->head_dim * sizeof(int16_t));
+    TAKE(f->rope, (rows + 1) * h->head_dim * sizeof(float));
     for (struct panel *panel = f->panels; panel < f->panels + BOARD_CORES; panel++) {
         TAKE(panel->weights, panel_weights_bytes(k));
         TAKE(panel->scales, panel_scales_bytes(k));

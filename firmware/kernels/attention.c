@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention.h"
 
-#include "arch/string.h"
-#include "kernels/attention_page.h"
+#include "kernels/attention_block.h"
+#include "kernels/neon.h"
 #include "kernels/rope.h"
 
 // The heads of a group and the tokens of a batch, flattened: row r is token r / group, head r % group of the
@@ -10,17 +10,29 @@
 struct tile_job {
     const struct kv_ring *ring;
     const struct attention *job;
-    unsigned core, kv_head, group, first_row, rows;
+    unsigned core, kv_head, rows;
+    unsigned token[ATTENTION_ROWS]; // of the job
+    size_t at[ATTENTION_ROWS];      // floats from row 0 of queries and out
 };
 
-static uint32_t tile_position(const struct tile_job *t, unsigned row) {
-    return t->job->position + (t->first_row + row) / t->group;
+static struct tile_job tile_of(const struct kv_ring *ring, const struct attention *job, unsigned core,
+                               unsigned kv_head, unsigned first, unsigned rows) {
+    struct tile_job t = {.ring = ring, .job = job, .core = core, .kv_head = kv_head, .rows = rows};
+    const unsigned group = job->heads / ring->shape.kv_heads;
+    unsigned token = first / group, head = first % group;
+    for (unsigned r = 0; r < rows; r++) {
+        t.token[r] = token;
+        t.at[r] = token * job->stride + (size_t)(kv_head * group + head) * ring->shape.head_dim;
+        if (++head == group) {
+            head = 0;
+            token++;
+        }
+    }
+    return t;
 }
 
-static size_t tile_offset(const struct tile_job *t, unsigned row) {
-    unsigned at = t->first_row + row;
-    unsigned head = t->kv_head * t->group + at % t->group;
-    return at / t->group * t->job->stride + (size_t)head * t->ring->shape.head_dim;
+static uint32_t tile_position(const struct tile_job *t, unsigned row) {
+    return t->job->position + t->token[row];
 }
 
 // 1 / sqrt(head_dim), and base 2 instead of e.
@@ -28,62 +40,100 @@ static float score_factor(unsigned head_dim) {
     return LOG2_E / square_root((float)head_dim);
 }
 
-static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
-    unsigned head_dim = t->ring->shape.head_dim;
-    float factor = score_factor(head_dim);
-    tile->head_dim = head_dim;
-    tile->rows = t->rows;
-    for (unsigned r = 0; r < t->rows; r++) {
-        const float *query = t->job->queries + tile_offset(t, r);
-        const int16_t *rope = t->job->rope + (size_t)((t->first_row + r) / t->group) * head_dim;
-        tile->scale[0][r] = rotate_and_quantize(query, rope, head_dim, tile->query[0][r]) * factor;
-        if (tile_position(t, r) >= t->ring->shape.context)
-            tile->scale[1][r] =
-                rotate_and_quantize(query, t->job->sink_rope, head_dim, tile->query[1][r]) * factor;
-        tile->top[r] = ATTENTION_NO_SCORE;
-        tile->sum[r] = 0.0f;
-        memset(tile->out[r], 0, head_dim * sizeof(float));
+// The tile's queries, rotated by `rope` of their token, or all by the same when `stride` is 0.
+static void quantize_queries(const struct tile_job *t, const float *rope, unsigned stride,
+                             int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
+    struct head_input heads[ATTENTION_ROWS];
+    const unsigned head_dim = t->ring->shape.head_dim;
+    const float factor = score_factor(head_dim);
+    for (unsigned r = 0; r < t->rows; r++)
+        heads[r] = (struct head_input){t->job->queries + t->at[r], rope + (size_t)t->token[r] * stride};
+    rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
+    for (unsigned r = 0; r < t->rows; r++)
+        scales[r] *= factor;
+}
+
+static void clear_row(float *out, unsigned head_dim) {
+    for (float *const end = out + head_dim; out != end; out += 16) {
+        UNROLL
+        for (unsigned i = 0; i < 16; i += 4)
+            vst1q_f32(out + i, vdupq_n_f32(0.0f));
     }
 }
 
-// Keys of `page` that each row sees, in slots of the page: [from, to), empty when none. True when any row
-// sees one.
-static bool visible_slots(const struct tile_job *t, uint32_t page, bool sinks, struct attention_tile *tile) {
-    uint32_t start = page * KV_PAGE_TOKENS;
-    bool any = false;
+static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
+    unsigned head_dim = t->ring->shape.head_dim;
+    tile->head_dim = head_dim;
+    tile->rows = t->rows;
+    quantize_queries(t, t->job->rope, head_dim, tile->query[0], tile->scale[0]);
+    if (tile_position(t, t->rows - 1) >= t->ring->shape.context)
+        quantize_queries(t, t->job->sink_rope, 0, tile->query[1], tile->scale[1]);
+    for (unsigned r = 0; r < t->rows; r++) {
+        tile->top[r] = 0;
+        tile->sum[r] = 0.0f;
+        clear_row(tile->out[r], head_dim);
+    }
+}
+
+// Keys that each row sees of the block that starts at `start`, of the sinks or of all others. Returns the end
+// of what any row sees, 0 when there is nothing.
+static unsigned visible_keys(const struct tile_job *t, uint32_t start, bool sinks,
+                             struct attention_tile *tile) {
+    unsigned last = 0;
     for (unsigned r = 0; r < t->rows; r++) {
         uint32_t position = tile_position(t, r);
         uint32_t first = kv_first_visible(t->ring, position), end = position + 1;
         if (sinks) {
-            bool overflowed = position >= t->ring->shape.context;
             first = 0;
-            end = overflowed ? KV_SINKS : 0;
+            end = position >= t->ring->shape.context ? KV_SINKS : 0;
         }
         first = first > start ? first - start : 0;
         end = end > start ? end - start : 0;
         tile->from[r] = first;
-        tile->to[r] = end < KV_PAGE_TOKENS ? end : KV_PAGE_TOKENS;
-        any |= tile->from[r] < tile->to[r];
+        tile->to[r] = end < ATTENTION_BLOCK ? end : ATTENTION_BLOCK;
+        last = tile->from[r] < tile->to[r] ? tile->to[r] : last;
     }
-    return any;
+    return last;
 }
 
-static void walk_pages(const struct tile_job *t, unsigned layer, struct attention_tile *tile) {
-    uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0)) / KV_PAGE_TOKENS;
-    uint32_t newest = tile_position(t, t->rows - 1) / KV_PAGE_TOKENS;
-    if (visible_slots(t, 0, true, tile))
-        attention_page(tile, 1, kv_ring_page(t->ring, t->core, layer, t->kv_head, 0));
-    for (uint32_t page = oldest; page <= newest; page++)
-        if (visible_slots(t, page, false, tile))
-            attention_page(tile, 0, kv_ring_page(t->ring, t->core, layer, t->kv_head, page));
+static void find_groups(const struct tile_job *t, unsigned layer, uint32_t start, unsigned from, unsigned to,
+                        struct key_group *groups) {
+    const unsigned head_dim = t->ring->shape.head_dim;
+    for (unsigned key = from / KV_PAGE_TOKENS * KV_PAGE_TOKENS; key < to; key += KV_PAGE_TOKENS) {
+        uint8_t *page = kv_ring_page(t->ring, t->core, layer, t->kv_head, (start + key) / KV_PAGE_TOKENS);
+        for (unsigned at = 0; at < KV_PAGE_TOKENS; at += GROUP_KEYS)
+            groups[(key + at) / GROUP_KEYS] =
+                (struct key_group){kv_keys(page) + at * head_dim, kv_key_scales(page, head_dim) + at};
+    }
+}
+
+static void walk_blocks(const struct tile_job *t, unsigned layer, struct attention_tile *tile) {
+    struct key_group groups[BLOCK_GROUPS];
+    uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0));
+    uint32_t newest = tile_position(t, t->rows - 1);
+    unsigned end = visible_keys(t, 0, true, tile);
+    if (end != 0) {
+        find_groups(t, layer, 0, 0, end, groups);
+        attention_block(tile, 1, groups);
+    }
+    for (uint32_t start = oldest / ATTENTION_BLOCK * ATTENTION_BLOCK; start <= newest;
+         start += ATTENTION_BLOCK) {
+        end = visible_keys(t, start, false, tile);
+        find_groups(t, layer, start, tile->from[0], end, groups);
+        attention_block(tile, 0, groups);
+    }
 }
 
 static void store_rows(const struct tile_job *t, const struct attention_tile *tile) {
     for (unsigned r = 0; r < t->rows; r++) {
-        float *out = t->job->out + tile_offset(t, r);
-        float32x4_t factor = vdupq_n_f32(1.0f / tile->sum[r]);
-        for (unsigned i = 0; i < tile->head_dim; i += 4)
-            vst1q_f32(out + i, vmulq_f32(vld1q_f32(tile->out[r] + i), factor));
+        const float32x4_t factor = vdupq_n_f32(1.0f / tile->sum[r]);
+        const float *from = tile->out[r];
+        float *to = t->job->out + t->at[r];
+        for (float *const end = to + tile->head_dim; to != end; to += 16, from += 16) {
+            UNROLL
+            for (unsigned i = 0; i < 16; i += 4)
+                vst1q_f32(to + i, vmulq_f32(vld1q_f32(from + i), factor));
+        }
     }
 }
 
@@ -96,11 +146,10 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
         for (unsigned first = 0; first < rows; first += ATTENTION_ROWS) {
             if (!is_dealt(share, unit++))
                 continue;
-            struct tile_job t = {ring, job, share.part, kv_head, group, first, rows - first};
-            if (t.rows > ATTENTION_ROWS)
-                t.rows = ATTENTION_ROWS;
+            unsigned count = rows - first < ATTENTION_ROWS ? rows - first : ATTENTION_ROWS;
+            struct tile_job t = tile_of(ring, job, share.part, kv_head, first, count);
             prepare_rows(&t, &tile);
-            walk_pages(&t, layer, &tile);
+            walk_blocks(&t, layer, &tile);
             store_rows(&t, &tile);
             for (unsigned r = 0; r < t.rows; r++)
                 seen += kv_visible(ring, tile_position(&t, r));

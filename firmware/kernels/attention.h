@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fused attention over the KV ring: rotates and quantizes the queries, then page by page int8 QK, mask,
-// online softmax to the base 2 in float32, and PV with probabilities of 14 bits in two int8 halves.
+// Fused attention over the KV ring: rotates and quantizes the queries, then block by block int8 QK, mask,
+// online softmax to the base 2, and PV with probabilities of 15 bits in two int8 halves.
 //
-// Per query, pages in ascending position order; a page of 32 keys is one step:
-//   s[j]  = (float)dot[j] * (query_scale * key_scale[j])      query_scale = max|q| / 127 * (log2 e /
-//   sqrt(head_dim)) m'    = max(m, s), alpha = 2^(m - m'), p[j] = 2^(s[j] - m'), 0 where masked l     = l *
-//   alpha + sum(p)                                four lanes, j mod 4, combined as (0 + 1) + (2 + 3) pv[j] =
-//   p[j] * value_scale[j], top = max(pv), u[j] = round(pv[j] * (16383 / top)) o[i]  = o[i] * alpha + (top /
-//   16383) * (float)(sum over j of u[j] * v[j][i])       the sum is an exact integer
+// Per query, blocks in ascending position order; a block is ATTENTION_BLOCK keys whose positions start at a
+// multiple of it, of which the query sees some (fma: one rounding):
+//   t[j]  = fma((float)dot[j] * key_scale[j], query_scale, SCORE_OFFSET)
+//                                    query_scale = max|q| / 127 * (log2 e / sqrt(head_dim))
+//   m'    = max(m, t), by bits       scores are steps of 2^-11 within +-2048: bits are their order
+//   p[j]  = 2^(t[j] - m'), alpha = 2^(m - m')      exp2_steps() of the differences of bits, from m' - 127 on
+//   l     = fma(l, alpha, sum(p))                  four lanes, j mod 4, combined as (0 + 1) + (2 + 3)
+//   pv[j] = p[j] * value_scale[j], top = max(pv), u[j] = round(pv[j] * (PROBABILITY_MAX / top))
+//   o[i]  = fma((float)(sum over j of u[j] * v[j][i]), top / PROBABILITY_MAX, o[i] * alpha)
+//                                                  the sum is an exact integer
 // and out = o * (1 / l). Once the context has overflowed, the sink keys are met first, with the query rotated
 // as if it stood at position context - 1: they then lie right before the window, which is the same as
 // re-rotating the keys.
@@ -19,22 +23,24 @@
 #include "arch/share.h"
 #include "memory/kv_ring.h"
 
-#define PROBABILITY_MAX 16383.0f
+#define ATTENTION_BLOCK 256
+#define SCORE_OFFSET    6144.0f  // 1.5 * 2^12: floats around it are 2^-11 apart
+#define PROBABILITY_MAX 32639.0f // 127 * 256 + 127
 
 /// Queries of `rows` consecutive tokens, the first at absolute `position`; their keys and values are in the
 /// ring.
 struct attention {
-    const float *queries;     // [rows][heads * head_dim], not rotated
-    size_t stride;            // floats from row to row of queries and out
-    const int16_t *rope;      // [rows][head_dim]: rope_row of each token
-    const int16_t *sink_rope; // [head_dim]: rope_row of position context - 1
-    float *out;               // [rows][heads * head_dim]
+    const float *queries;   // [rows][heads * head_dim], not rotated
+    size_t stride;          // floats from row to row of queries and out
+    const float *rope;      // [rows][head_dim]: rope_row of each token
+    const float *sink_rope; // [head_dim]: rope_row of position context - 1
+    float *out;             // [rows][heads * head_dim]
     uint32_t position;
     unsigned rows;
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one
 };
 
-/// The part of it that is `share`'s. Cores get tiles of four query rows of a KV head in turn.
+/// The part of it that is `share`'s. Cores get tiles of eight query rows of a KV head in turn.
 /// Returns how many keys its rows have seen, summed over the rows of all heads.
 uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
                    struct share share);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float kernels over rows of activations. Separate multiplies and adds in a fixed order: the references and a
-// float32 twin in Python give the same bits. Counts are multiples of 4.
+// Float kernels over rows of activations. Every rounding is in a fixed place, so that the references give the
+// same bits. Counts are multiples of 16.
 #pragma once
 
 #include <stddef.h>
 
 /// out[r][i] = x[r][i] * (1 / sqrt(mean(x[r]^2) + epsilon)) * weight[i] for `rows` rows of `k`, `stride`
-/// floats apart. The squares are summed in four lanes, i mod 4, combined as (0 + 1) + (2 + 3).
+/// floats apart. The squares are summed by fused multiply-adds in 16 lanes, i mod 16, those 4 apart combined
+/// as (0 + 1) + (2 + 3), then the four sums likewise; the mean
+/// is their sum times 1 / k.
 void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                    float epsilon, float *out);
 
-/// gate[r][i] = gate[r][i] / (1 + 2^-(gate[r][i] log2 e)) * up[r][i] for `rows` rows of `columns`, a multiple
-/// of 16; the power as exp2_clamped() has it. Strides in floats.
+/// gate[r][i] = (gate[r][i] * up[r][i]) * (1 / (1 + e^-gate[r][i])) for `rows` rows of `columns`. Strides in
+/// floats. The reciprocal is the estimate of FRECPE, which the architecture specifies exactly, corrected
+/// twice: r * (2 - d * r). Gates below -86 count as that: their results are below 1e-35 * up.
 void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
                  unsigned columns);
 

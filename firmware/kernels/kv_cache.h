@@ -12,7 +12,7 @@ struct kv_update {
     const float *keys;   // [rows][kv_heads * head_dim], not rotated
     const float *values; // likewise
     size_t stride;       // floats from row to row of both
-    const int16_t *rope; // [rows][head_dim]: rope_row of each token
+    const float *rope;   // [rows][head_dim]: rope_row of each token
     uint32_t position;
     unsigned rows;
 };

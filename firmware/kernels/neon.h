@@ -11,6 +11,11 @@
 // Loops of few constant trips over arrays of vectors: unrolled, the arrays live in registers.
 #define UNROLL _Pragma("GCC unroll 8")
 
+/// x where the mask is set, else 0.
+ALWAYS_INLINE float32x4_t keep(float32x4_t x, uint32x4_t mask) {
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(x), mask));
+}
+
 /// exp2_negative() per lane, bit for bit.
 ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
     const uint32x4_t limit = vreinterpretq_u32_f32(vdupq_n_f32(EXP2_LIMIT));
@@ -27,40 +32,15 @@ ALWAYS_INLINE float32x4_t exp2_negative_f32x4(float32x4_t a) {
     return vreinterpretq_f32_s32(vsubq_s32(vreinterpretq_s32_f32(p), exponent));
 }
 
-/// exp2_clamped() of four vectors, step by step: chains that run side by side.
-ALWAYS_INLINE void exp2_clamped_f32x4x4(float32x4_t a[4]) {
-    static const float coefficients[] = {EXP2_C3, EXP2_C2, EXP2_C1, 1.0f};
-    const int32x4_t highest = vreinterpretq_s32_f32(vdupq_n_f32(EXP2_LIMIT));
-    const uint32x4_t lowest = vreinterpretq_u32_f32(vdupq_n_f32(-EXP2_LIMIT));
-    const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC);
-    float32x4_t shifted[4], f[4], p[4];
-    UNROLL
-    for (unsigned i = 0; i < 4; i++)
-        a[i] = vreinterpretq_f32_u32(
-            vminq_u32(vreinterpretq_u32_s32(vminq_s32(vreinterpretq_s32_f32(a[i]), highest)), lowest));
-    UNROLL
-    for (unsigned i = 0; i < 4; i++)
-        shifted[i] = vaddq_f32(a[i], magic);
-    UNROLL
-    for (unsigned i = 0; i < 4; i++)
-        f[i] = vsubq_f32(vsubq_f32(shifted[i], magic), a[i]);
-    UNROLL
-    for (unsigned i = 0; i < 4; i++)
-        p[i] = vmulq_f32(f[i], vdupq_n_f32(EXP2_C4));
-    UNROLL
-    for (unsigned c = 0; c < 4; c++) {
-        UNROLL
-        for (unsigned i = 0; i < 4; i++)
-            p[i] = vaddq_f32(p[i], vdupq_n_f32(coefficients[c]));
-        UNROLL
-        for (unsigned i = 0; i < 4 && c < 3; i++)
-            p[i] = vmulq_f32(p[i], f[i]);
-    }
-    UNROLL
-    for (unsigned i = 0; i < 4; i++) {
-        int32x4_t exponent = vshlq_n_s32(vreinterpretq_s32_f32(shifted[i]), 23);
-        a[i] = vreinterpretq_f32_s32(vsubq_s32(vreinterpretq_s32_f32(p[i]), exponent));
-    }
+/// exp2_steps() per lane, bit for bit.
+ALWAYS_INLINE float32x4_t exp2_steps_u32x4(uint32x4_t steps) {
+    const uint32x4_t mantissa = vdupq_n_u32(MANTISSA_MASK);
+    uint32x4_t fields = vshlq_n_u32(steps, 23 - EXP2_STEP_BITS);
+    float32x4_t g = vbslq_f32(mantissa, vreinterpretq_f32_u32(fields), vdupq_n_f32(1.0f));
+    float32x4_t p = vfmaq_f32(vdupq_n_f32(EXP2_G2), g, vdupq_n_f32(EXP2_G3));
+    p = vfmaq_f32(vdupq_n_f32(EXP2_G1), p, g);
+    p = vfmaq_f32(vdupq_n_f32(EXP2_G0), p, g);
+    return vbslq_f32(mantissa, p, vreinterpretq_f32_u32(fields));
 }
 
 /// round-half-even(x) per lane for |x| < 2^22; anything larger, and a NaN, lands far outside of 16 bits.

@@ -18,54 +18,63 @@ ALWAYS_INLINE void sine_cosine(float32x4_t x, float32x4_t *sine, float32x4_t *co
     *cosine = vaddq_f32(vmulq_f32(c, x2), vdupq_n_f32(1.0f));
 }
 
-void rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row) {
-    const float32x4_t one = vdupq_n_f32(ROPE_ONE);
+ALWAYS_INLINE float32x4_t flip(float32x4_t x, uint32x4_t sign) {
+    return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(x), sign));
+}
+
+void rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row) {
+    const uint32x4_t sign = vdupq_n_u32(0x80000000u);
     for (unsigned i = 0; i < pairs; i += 4) {
         uint32x4_t phase = vmulq_u32(vld1q_u32(step + i), vdupq_n_u32(position));
         uint32x4_t quadrant = vshrq_n_u32(vaddq_u32(phase, vdupq_n_u32(1u << 29)), 30);
         int32x4_t rest = vreinterpretq_s32_u32(vsubq_u32(phase, vshlq_n_u32(quadrant, 30)));
         float32x4_t s, c;
         sine_cosine(vmulq_f32(vcvtq_f32_s32(rest), vdupq_n_f32(RADIANS_PER_UNIT)), &s, &c);
-        int32x4_t sine = round_f32x4(vmulq_f32(s, one)), cosine = round_f32x4(vmulq_f32(c, one));
         // A quarter turn: (c, s) -> (-s, c); a half turn negates both.
         uint32x4_t odd = vtstq_u32(quadrant, vdupq_n_u32(1)), half = vtstq_u32(quadrant, vdupq_n_u32(2));
-        int32x4_t turned_c = vbslq_s32(odd, vnegq_s32(sine), cosine);
-        int32x4_t turned_s = vbslq_s32(odd, cosine, sine);
-        vst1_s16(row + i, vmovn_s32(vbslq_s32(half, vnegq_s32(turned_c), turned_c)));
-        vst1_s16(row + pairs + i, vmovn_s32(vbslq_s32(half, vnegq_s32(turned_s), turned_s)));
+        float32x4_t turned_c = vbslq_f32(odd, vnegq_f32(s), c), turned_s = vbslq_f32(odd, c, s);
+        half = vandq_u32(half, sign);
+        vst1q_f32(row + i, flip(turned_c, half));
+        vst1q_f32(row + pairs + i, flip(turned_s, half));
     }
 }
 
-// x[head_dim] rotated into y.
-static void rotate(const float *x, const int16_t *row, unsigned head_dim, float *y) {
-    unsigned pairs = head_dim / 2;
-    for (unsigned i = 0; i < pairs; i += 4) {
-        float32x4_t c = vcvtq_n_f32_s32(vmovl_s16(vld1_s16(row + i)), 14);
-        float32x4_t s = vcvtq_n_f32_s32(vmovl_s16(vld1_s16(row + pairs + i)), 14);
-        float32x4_t a = vld1q_f32(x + i), b = vld1q_f32(x + pairs + i);
-        vst1q_f32(y + i, vsubq_f32(vmulq_f32(a, c), vmulq_f32(b, s)));
-        vst1q_f32(y + pairs + i, vaddq_f32(vmulq_f32(b, c), vmulq_f32(a, s)));
-    }
+// rope.S, one head each. `largest` are the bits of the largest magnitudes, in four lanes.
+void rotate_head(const float *x, uint64_t head_dim, const float *rope, float *y, uint32x4_t *largest);
+void measure_head(const float *x, uint64_t head_dim, uint32x4_t *largest);
+void quantize_head(const float *x, uint64_t head_dim, int8_t *q, float factor);
+
+// Scales of four heads from their largest magnitudes; the factors are 0 where a head has no finite scale.
+static void scale_4(const uint32x4_t *tops, float *scales, float *factors) {
+    const uint32x4_t top = vpmaxq_u32(vpmaxq_u32(tops[0], tops[1]), vpmaxq_u32(tops[2], tops[3]));
+    const uint32x4_t broken = vcgeq_u32(top, vdupq_n_u32(INFINITY_BITS));
+    const uint32x4_t counts = vcgeq_u32(top, vdupq_n_u32(float_bits(ACTIVATION_TINY)));
+    const float32x4_t value = vreinterpretq_f32_u32(top);
+    float32x4_t scale = vmulq_n_f32(value, 1.0f / ACTIVATION_MAX);
+    float32x4_t factor = vdivq_f32(vdupq_n_f32(ACTIVATION_MAX), value);
+    scale = vbslq_f32(broken, vdupq_n_f32(__builtin_nanf("")), keep(scale, counts));
+    vst1q_f32(scales, scale);
+    vst1q_f32(factors, keep(factor, vbicq_u32(counts, broken)));
 }
 
-float rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q) {
-    float rotated[2 * ROPE_PAIRS_MAX] __attribute__((aligned(16)));
-    if (row) {
-        rotate(x, row, head_dim, rotated);
-        x = rotated;
+void rotate_and_quantize(const struct head_input *heads, unsigned count, unsigned head_dim,
+                         int8_t q[][2 * ROPE_PAIRS_MAX], float *scales) {
+    float rotated[HEADS_AT_ONCE][2 * ROPE_PAIRS_MAX] __attribute__((aligned(16)));
+    float factors[HEADS_AT_ONCE];
+    uint32x4_t tops[HEADS_AT_ONCE];
+    for (unsigned h = 0; h < count; h++)
+        if (heads[h].rope)
+            rotate_head(heads[h].x, head_dim, heads[h].rope, rotated[h], &tops[h]);
+        else
+            measure_head(heads[h].x, head_dim, &tops[h]);
+    for (unsigned h = count; h % 4 != 0; h++)
+        tops[h] = vdupq_n_u32(0);
+    for (unsigned h = 0; h < count; h += 4)
+        scale_4(tops + h, scales + h, factors + h);
+    for (unsigned h = 0; h < count; h++) {
+        if (factors[h] != 0.0f)
+            quantize_head(heads[h].rope ? rotated[h] : heads[h].x, head_dim, q[h], factors[h]);
+        else
+            memset(q[h], 0, head_dim);
     }
-    uint32x4_t top = vdupq_n_u32(0);
-    for (unsigned i = 0; i < head_dim; i += 4)
-        top = vmaxq_u32(top, vbicq_u32(vreinterpretq_u32_f32(vld1q_f32(x + i)), vdupq_n_u32(0x80000000u)));
-    uint32_t magnitude = vmaxvq_u32(top);
-    if (magnitude < float_bits(ACTIVATION_TINY) || magnitude >= INFINITY_BITS) {
-        memset(q, 0, head_dim);
-        return magnitude >= INFINITY_BITS ? __builtin_nanf("") : 0.0f;
-    }
-    float scale = float_from_bits(magnitude) / (float)ACTIVATION_MAX;
-    float32x4_t factor = vdupq_n_f32(1.0f / scale);
-    for (unsigned i = 0; i < head_dim; i += 16)
-        vst1q_s8(q + i, quantize_f32x16(vld1q_f32(x + i), vld1q_f32(x + i + 4), vld1q_f32(x + i + 8),
-                                        vld1q_f32(x + i + 12), factor));
-    return scale;
 }

@@ -7,6 +7,7 @@
 #include "engine/model.h"
 #include "hal/pmu.h"
 #include "kernels/activations.h"
+#include "kernels/exp2.h"
 #include "kernels/pack.h"
 #include "link/channel.h"
 #include "link/crc32.h"
@@ -96,4 +97,15 @@ int host_bound_inside(const uint8_t *image, size_t bytes) {
 unsigned host_physical_page(const struct kv_ring *ring, uint32_t page) {
     return (unsigned)((size_t)(kv_ring_page(ring, 0, 0, 0, page) - ring->pages) /
                       KV_PAGE_BYTES(ring->shape.head_dim));
+}
+
+// Powers of two of `count` arguments.
+void host_exp2_negative(const float *x, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = exp2_negative(x[i]);
+}
+
+void host_exp2_steps(const uint32_t *steps, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = exp2_steps(steps[i]);
 }

@@ -170,7 +170,7 @@ def build(folder: Path) -> ctypes.CDLL:
     shim = Path(__file__).with_name("host_shim.c")
     includes = (f"-I{folder}", f"-I{root}")
     sources = [str(shim), *(str(root / name) for name in _SOURCES)]
-    subprocess.run([compiler, *_FLAGS, *_TRAPS, *includes, *sources, "-o", str(out)], check=True)
+    subprocess.run([compiler, *_FLAGS, *_TRAPS, *includes, *sources, "-lm", "-o", str(out)], check=True)
     library = ctypes.CDLL(str(out))
     library.kv_ring_bytes.restype = ctypes.c_size_t
     library.kv_ring_init.restype = ctypes.c_bool

@@ -67,8 +67,8 @@ def test_a_row_that_is_not_finite_shows_in_every_output(library: ctypes.CDLL, po
     assert (values[1] == 127).all()
 
 
-def rope_rows(library: ctypes.CDLL, steps: npt.NDArray[np.uint32], positions: range) -> npt.NDArray[np.int16]:
-    rows = np.empty((len(positions), 2 * len(steps)), np.int16)
+def rope_rows(library: ctypes.CDLL, steps: npt.NDArray[np.uint32], positions: range) -> F32:
+    rows = np.empty((len(positions), 2 * len(steps)), np.float32)
     for row, position in zip(rows, positions, strict=True):
         library.reference_rope_row(
             ctypes.c_void_p(kl.address(steps)), len(steps), ctypes.c_uint32(position), ctypes.c_void_p(kl.address(row))
@@ -81,8 +81,42 @@ def test_rotations_are_exact_at_any_position(library: ctypes.CDLL, position: int
     steps = np.rint(TURN * 10000.0 ** (-np.arange(32) / 32) / (2 * math.pi)).astype(np.uint32)
     row = rope_rows(library, steps, range(position, position + 1))[0]
     angles = np.array([2 * math.pi * (position * int(step) % 2**32) / TURN for step in steps])
-    expected = np.concatenate((np.cos(angles), np.sin(angles))) * 16384
-    assert np.abs(row - expected).max() <= 0.51
+    expected = np.concatenate((np.cos(angles), np.sin(angles)))
+    assert np.abs(row - expected).max() <= 4e-7
+
+
+def powers(library: ctypes.CDLL, name: str, arguments: npt.NDArray[np.float32] | npt.NDArray[np.uint32]) -> F64:
+    out = np.empty(len(arguments), np.float32)
+    library[name](ctypes.c_void_p(kl.address(arguments)), ctypes.c_size_t(len(out)), ctypes.c_void_p(kl.address(out)))
+    return out.astype(np.float64)
+
+
+def test_the_power_of_two_is_within_its_bound(library: ctypes.CDLL) -> None:
+    x = np.linspace(0, 126, 200_001, dtype=np.float32)
+    assert np.abs(powers(library, "host_exp2_negative", x) / np.exp2(-x.astype(np.float64)) - 1).max() < 3.1e-6
+    assert powers(library, "host_exp2_negative", np.float32([0, np.inf])).tolist() == [1, 2.0**-126]
+
+
+def test_the_power_of_softmax_is_within_its_bound_monotonic_and_exact_at_both_ends(library: ctypes.CDLL) -> None:
+    steps = np.arange((127 << 11) + 1, dtype=np.uint32)
+    power = powers(library, "host_exp2_steps", steps)
+    assert power[0] == 0
+    assert power[-1] == 1
+    assert (np.diff(power) > 0).all()
+    normal = steps >= 1 << 11
+    assert np.abs(power[normal] / np.exp2(steps[normal] / 2048 - 127) - 1).max() < 8.6e-5
+
+
+def test_swiglu_is_within_a_few_roundings(library: ctypes.CDLL) -> None:
+    gate = np.float32([*np.linspace(-86, 100, 5001), 0.0, -1e30, 1e30])
+    up = np.linspace(-2, 2, len(gate), dtype=np.float32)
+    x = gate.astype(np.float64)
+    expected = x * up / (1 + np.exp(-np.maximum(x, -700)))
+    stride = ctypes.c_size_t(len(gate))
+    library.reference_swiglu(
+        ctypes.c_void_p(kl.address(gate)), stride, ctypes.c_void_p(kl.address(up)), stride, 1, len(gate)
+    )
+    assert (np.abs(gate - expected) <= 6e-6 * np.abs(expected) + 1e-34).all()
 
 
 def softmax(x: F64) -> F64:

@@ -16,7 +16,6 @@ SINKS = 4
 KV_PAGE_TOKENS = 32
 
 _F32_BYTES = 4
-_Q14_BYTES = 2
 _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
 _TILE_ROWS = 8  # quantized rows are padded to
@@ -61,7 +60,7 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
         "quantized rows: group scales and sums": groups * _GROUP_SCALE_BYTES,
         "quantized rows: half sums": groups * _HALF_SUM_BYTES,
         "quantized rows: row scales": rows * _F32_BYTES,
-        "rotations": (batch + 1) * facts.head_dim * _Q14_BYTES,
+        "rotations": (batch + 1) * facts.head_dim * _F32_BYTES,
         "weight panel of each core": cores * PANEL_COLUMNS * k,
         "weight panel: scales": cores * align_up(k // GROUP * PANEL_COLUMNS * 2 * _F32_BYTES, IMAGE_ALIGN),
         "weight panel: column factors": cores * PANEL_COLUMNS * _F32_BYTES,

@@ -41,6 +41,10 @@ void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const
                 *key_at(page, head_dim, slot, i) = key[i];
                 *value_at(page, head_dim, slot, i) = value[i];
             }
+            // Of the run of 16 slots, those still to come: a probability of 0 must not meet an infinite
+            // scale.
+            for (unsigned next = slot + 1; next % 16 != 0; next++)
+                *scale_at(page, head_dim, 1, next) = 0.0f;
         }
     }
 }
@@ -48,41 +52,57 @@ void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const
 struct row {
     int8_t query[2 * ROPE_PAIRS_MAX];
     float out[2 * ROPE_PAIRS_MAX];
-    float scale, top, sum;
+    float scale, sum;
+    uint32_t top;
 };
 
-// One page of one row, keys [from, to).
-static void fold_page(struct row *row, uint8_t *page, unsigned head_dim, unsigned from, unsigned to) {
-    float score[32], pv[32], lane[4] = {0}, top = row->top, largest = 0.0f;
-    for (unsigned j = from; j < to; j++) {
+// 2^(a - b) of two scores' bits, 0 from 127 down on.
+static float exponent(uint32_t a, uint32_t b) {
+    uint32_t floor = b - EXP2_ZERO_STEPS;
+    return exp2_steps(a > floor ? a - floor : 0);
+}
+
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return (int32_t)a > (int32_t)b ? a : b;
+}
+
+// Keys at positions [from, to), which lie in one block.
+static void fold_block(struct row *row, const struct kv_ring *ring, unsigned layer, unsigned head,
+                       uint32_t from, uint32_t to) {
+    unsigned head_dim = ring->shape.head_dim;
+    float pv[ATTENTION_BLOCK], lane[4] = {0}, largest = 0.0f;
+    uint32_t score[ATTENTION_BLOCK], top = row->top;
+    for (uint32_t j = from; j < to; j++) {
+        uint8_t *page = page_at(ring, layer, head, j / 32);
         int32_t dot = 0;
         for (unsigned i = 0; i < head_dim; i++)
-            dot += row->query[i] * *key_at(page, head_dim, j, i);
-        score[j] = (float)dot * (*scale_at(page, head_dim, 0, j) * row->scale);
-        top = score[j] > top ? score[j] : top;
+            dot += row->query[i] * *key_at(page, head_dim, j % 32, i);
+        float scaled = (float)dot * *scale_at(page, head_dim, 0, j % 32);
+        score[j - from] = float_bits(__builtin_fmaf(scaled, row->scale, SCORE_OFFSET));
+        top = larger(top, score[j - from]);
     }
-    for (unsigned j = from; j < to; j++) {
-        float p = exp2_negative(top - score[j]);
+    for (uint32_t j = from; j < to; j++) {
+        float p = exponent(score[j - from], top);
         lane[j % 4] += p;
-        pv[j] = p * *scale_at(page, head_dim, 1, j);
-        largest = pv[j] > largest ? pv[j] : largest;
+        pv[j - from] = p * *scale_at(page_at(ring, layer, head, j / 32), head_dim, 1, j % 32);
+        largest = pv[j - from] > largest ? pv[j - from] : largest;
     }
-    float alpha = exp2_negative(top - row->top);
-    row->sum = row->sum * alpha + ((lane[0] + lane[1]) + (lane[2] + lane[3]));
+    float alpha = exponent(row->top, top);
+    row->sum = __builtin_fmaf(row->sum, alpha, (lane[0] + lane[1]) + (lane[2] + lane[3]));
     row->top = top;
     int counts = largest >= ACTIVATION_TINY;
-    float unit = counts ? largest / PROBABILITY_MAX : 0.0f;
-    for (unsigned i = 0; i < head_dim; i++) {
-        int32_t total = 0;
-        for (unsigned j = from; j < to; j++) {
-            float u = counts ? pv[j] * (PROBABILITY_MAX / largest) : 0.0f;
-            int32_t rounded = (int32_t)u; // half to even, u >= 0
-            float rest = u - (float)rounded;
-            rounded += rest > 0.5f || (rest == 0.5f && rounded % 2);
-            total += rounded * *value_at(page, head_dim, j, i);
-        }
-        row->out[i] = row->out[i] * alpha + (float)total * unit;
+    float unit = counts ? largest * (1.0f / PROBABILITY_MAX) : 0.0f;
+    float factor = counts ? PROBABILITY_MAX / largest : 0.0f;
+    int32_t total[2 * ROPE_PAIRS_MAX] = {0};
+    for (uint32_t j = from; j < to; j++) {
+        uint8_t *page = page_at(ring, layer, head, j / 32);
+        float rounded = __builtin_fmaf(pv[j - from], factor, ROUND_MAGIC); // half to even
+        int32_t u = (int32_t)float_bits(rounded) - ROUND_MAGIC_BITS;
+        for (unsigned i = 0; i < head_dim; i++)
+            total[i] += u * *value_at(page, head_dim, j % 32, i);
     }
+    for (unsigned i = 0; i < head_dim; i++)
+        row->out[i] = __builtin_fmaf((float)total[i], unit, row->out[i] * alpha);
 }
 
 static void attend(const struct kv_ring *ring, unsigned layer, const struct attention *job, unsigned token,
@@ -92,20 +112,20 @@ static void attend(const struct kv_ring *ring, unsigned layer, const struct atte
     uint32_t position = job->position + token;
     size_t at = token * job->stride + head * head_dim;
     float factor = LOG2_E / reference_square_root((float)head_dim);
-    struct row row = {.top = -1e30f};
+    struct row row = {.top = 0};
     uint32_t first = 0;
     if (position >= ring->shape.context) {
         first = position - (ring->shape.context - KV_SINKS) + 1;
         row.scale =
             reference_rotate_and_quantize(job->queries + at, job->sink_rope, head_dim, row.query) * factor;
-        fold_page(&row, page_at(ring, layer, kv_head, 0), head_dim, 0, KV_SINKS);
+        fold_block(&row, ring, layer, kv_head, 0, KV_SINKS);
     }
-    const int16_t *rope = job->rope + token * head_dim;
+    const float *rope = job->rope + token * head_dim;
     row.scale = reference_rotate_and_quantize(job->queries + at, rope, head_dim, row.query) * factor;
-    for (uint32_t page = first / 32; page <= position / 32; page++) {
-        unsigned from = first > page * 32 ? first - page * 32 : 0;
-        unsigned to = position - page * 32 < 31 ? position - page * 32 + 1 : 32;
-        fold_page(&row, page_at(ring, layer, kv_head, page), head_dim, from, to);
+    for (uint32_t from = first, to; from <= position; from = to) {
+        to = (from / ATTENTION_BLOCK + 1) * ATTENTION_BLOCK;
+        to = to <= position ? to : position + 1;
+        fold_block(&row, ring, layer, kv_head, from, to);
     }
     for (unsigned i = 0; i < head_dim; i++)
         job->out[at + i] = row.out[i] * (1.0f / row.sum);

@@ -27,15 +27,15 @@ static float largest(const float *x, unsigned count) {
 }
 
 // Half to even, without the rounding trick of the fast kernels.
-static int32_t round_half_even(float x) {
-    int32_t below = (int32_t)x - (x < 0.0f && x != (float)(int32_t)x);
-    float rest = x - (float)below;
-    if (rest > 0.5f || (rest == 0.5f && below % 2 != 0))
+static int32_t round_half_even(double x) {
+    int32_t below = (int32_t)x - (x < 0.0 && x != (double)(int32_t)x);
+    double rest = x - (double)below;
+    if (rest > 0.5 || (rest == 0.5 && below % 2 != 0))
         return below + 1;
     return below;
 }
 
-static int8_t quantize(float x) {
+static int8_t quantize(double x) {
     int32_t q = round_half_even(x);
     return (int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
 }
@@ -128,23 +128,49 @@ float reference_square_root(float x) {
 void reference_rms_norm(const float *x, size_t stride, unsigned rows, unsigned k, const float *weight,
                         float epsilon, float *out) {
     for (unsigned row = 0; row < rows; row++) {
-        float lane[4] = {0};
+        float lane[16] = {0}, sum[4];
         for (unsigned i = 0; i < k; i++)
-            lane[i % 4] += x[row * stride + i] * x[row * stride + i];
-        float mean = ((lane[0] + lane[1]) + (lane[2] + lane[3])) / (float)k;
+            lane[i % 16] = __builtin_fmaf(x[row * stride + i], x[row * stride + i], lane[i % 16]);
+        for (unsigned i = 0; i < 4; i++)
+            sum[i] = (lane[i] + lane[4 + i]) + (lane[8 + i] + lane[12 + i]);
+        float mean = ((sum[0] + sum[1]) + (sum[2] + sum[3])) * (1.0f / (float)k);
         float factor = 1.0f / reference_square_root(mean + epsilon);
         for (unsigned i = 0; i < k; i++)
             out[row * stride + i] = x[row * stride + i] * factor * weight[i];
     }
 }
 
+// FRECPE of a normal number below 2^126 (Arm Architecture Reference Manual, RecipEstimate()): nine bits of
+// the reciprocal of the middle of what the upper eight fraction bits leave open.
+static float reciprocal_estimate(float x) {
+    uint32_t bits = float_bits(x), exponent = bits >> 23, fraction = bits >> 15 & 0xff;
+    uint32_t estimate = ((1u << 19) / ((256 + fraction) * 2 + 1) + 1) / 2; // 256..511
+    return float_from_bits((253 - exponent) << 23 | (estimate & 0xff) << 15);
+}
+
+static float e_to_minus(float x) {
+    float shifted = __builtin_fmaf(-x, LOG2_E, ROUND_MAGIC);
+    float f = __builtin_fmaf(x, LOG2_E, shifted - ROUND_MAGIC);
+    float p = __builtin_fmaf(EXP2_C4, f, -EXP2_C3);
+    p = __builtin_fmaf(p, f, EXP2_C2);
+    p = __builtin_fmaf(p, f, -EXP2_C1);
+    p = __builtin_fmaf(p, f, 1.0f);
+    return float_from_bits(float_bits(p) + (float_bits(shifted) << 23));
+}
+
+static float swiglu(float gate, float up) {
+    float g = gate < -86.0f ? -86.0f : gate;
+    float d = 1.0f + e_to_minus(g > 86.0f ? 86.0f : g), r = reciprocal_estimate(d);
+    r *= __builtin_fmaf(-d, r, 2.0f);
+    r *= __builtin_fmaf(-d, r, 2.0f);
+    return g * up * r;
+}
+
 void reference_swiglu(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
                       unsigned columns) {
     for (unsigned row = 0; row < rows; row++)
-        for (unsigned i = 0; i < columns; i++) {
-            float *to = gate + row * gate_stride + i;
-            *to = *to / (1.0f + exp2_clamped(*to * LOG2_E)) * up[row * up_stride + i];
-        }
+        for (unsigned i = 0; i < columns; i++)
+            gate[row * gate_stride + i] = swiglu(gate[row * gate_stride + i], up[row * up_stride + i]);
 }
 
 void reference_add(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows,
@@ -154,36 +180,36 @@ void reference_add(const float *a, size_t stride, const float *b, size_t b_strid
             out[row * stride + i] = a[row * stride + i] + b[row * b_stride + i];
 }
 
-void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row) {
+void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row) {
     for (unsigned i = 0; i < pairs; i++) {
         uint32_t phase = position * step[i];
         unsigned quadrant = (phase + 0x20000000u) >> 30;
         float x = (float)(int32_t)(phase - (quadrant << 30)) * RADIANS_PER_UNIT, x2 = x * x;
-        float sine = ((SINE_C7 * x2 + SINE_C5) * x2 + SINE_C3) * x2 * x + x;
-        float cosine = (((COSINE_C8 * x2 + COSINE_C6) * x2 + COSINE_C4) * x2 - 0.5f) * x2 + 1.0f;
-        int32_t s = round_half_even(sine * ROPE_ONE), c = round_half_even(cosine * ROPE_ONE);
-        static const int8_t turns[4][4] = {{1, 0, 0, 1}, {0, -1, 1, 0}, {-1, 0, 0, -1}, {0, 1, -1, 0}};
-        row[i] = (int16_t)(turns[quadrant][0] * c + turns[quadrant][1] * s);
-        row[pairs + i] = (int16_t)(turns[quadrant][2] * c + turns[quadrant][3] * s);
+        float s = ((SINE_C7 * x2 + SINE_C5) * x2 + SINE_C3) * x2 * x + x;
+        float c = (((COSINE_C8 * x2 + COSINE_C6) * x2 + COSINE_C4) * x2 - 0.5f) * x2 + 1.0f;
+        const float turned[4][2] = {{c, s}, {-s, c}, {-c, -s}, {s, -c}};
+        row[i] = turned[quadrant][0];
+        row[pairs + i] = turned[quadrant][1];
     }
 }
 
-float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q) {
+// A product of floats is exact in double: quantize() rounds once, as a fused multiply-add does.
+float reference_rotate_and_quantize(const float *x, const float *row, unsigned head_dim, int8_t *q) {
     float y[2 * ROPE_PAIRS_MAX] = {0};
     unsigned pairs = head_dim / 2;
     for (unsigned i = 0; i < head_dim; i++) {
         y[i] = x[i];
         if (row) {
-            float c = (float)row[i % pairs] / ROPE_ONE, s = (float)row[pairs + i % pairs] / ROPE_ONE;
-            y[i] = i < pairs ? x[i] * c - x[i + pairs] * s : x[i] * c + x[i - pairs] * s;
+            float c = row[i % pairs], s = row[pairs + i % pairs];
+            y[i] = i < pairs ? __builtin_fmaf(-x[i + pairs], s, x[i] * c)
+                             : __builtin_fmaf(x[i - pairs], s, x[i] * c);
         }
     }
     float top = largest(y, head_dim);
     int usable = is_finite(top) && top >= ACTIVATION_TINY;
-    float scale = usable ? top / 127.0f : is_finite(top) ? 0.0f : __builtin_nanf("");
     for (unsigned i = 0; i < head_dim; i++)
-        q[i] = usable ? quantize(y[i] * (1.0f / scale)) : 0;
-    return scale;
+        q[i] = usable ? quantize((double)y[i] * (double)(127.0f / top)) : 0;
+    return usable ? top * (1.0f / 127.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
 }
 
 float reference_log_sum_exp(const float *x, size_t count) {

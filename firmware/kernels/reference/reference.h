@@ -55,7 +55,7 @@ void reference_add(const float *a, size_t stride, const float *b, size_t b_strid
                    unsigned columns, float *out);
 float reference_log_sum_exp(const float *x, size_t count);
 bool reference_logits_above(const float *x, int32_t key);
-void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, int16_t *row);
-float reference_rotate_and_quantize(const float *x, const int16_t *row, unsigned head_dim, int8_t *q);
+void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row);
+float reference_rotate_and_quantize(const float *x, const float *row, unsigned head_dim, int8_t *q);
 void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);
 void reference_attention(const struct kv_ring *ring, unsigned layer, const struct attention *job);
