@@ -34,17 +34,18 @@ READERS: Final[Mapping[TensorRole, tuple[TensorRole, ...]]] = {
     TensorRole.FFN_DOWN_SMOOTHING: (TensorRole.FFN_DOWN,),
 }
 
-#: exponent of the activations' share in the start; the weights' is 1 less this. Measured: docs/numerics.md
+#: share of the balanced factors, the rest follows loudness^a / weight^(1 - a). Measured: docs/numerics.md
+_BALANCED: Final = 0.75
 _ALPHA: Final = 0.4
-#: where balancing starts, and its steps
-_BALANCE_ALPHA: Final = 0.3
-_BALANCE_STEPS: Final = 12
+#: the a that balancing starts from, and its steps
+_START_ALPHA: Final = 0.3
+_STEPS: Final = 12
 _FLOOR: Final = 1e-5
 #: a channel that the calibration text hardly uses counts as this share of the mean channel
 _QUIET: Final = 1e-3
 _LARGEST: Final = UNIT_SMOOTHING - 1
 #: steps per octave that statistics of activations are rounded to
-_STEPS: Final = 16
+_PER_OCTAVE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +134,20 @@ def _rounded(activations: F32) -> F64:
     """
     loud = np.where(np.isfinite(activations) & (activations > 0), activations, 0).astype(np.float64)
     least = _QUIET * loud.mean() or 1.0
-    return np.asarray(np.exp2(np.rint(np.log2(np.maximum(loud, least)) * _STEPS) / _STEPS), np.float64)
+    return np.asarray(np.exp2(np.rint(np.log2(np.maximum(loud, least)) * _PER_OCTAVE) / _PER_OCTAVE), np.float64)
 
 
 def _integer_factors(loud: F64, matrices: Sequence[F32]) -> F64:
     """s [K] in 1..127: the quieter a channel and the larger its weights, the smaller.
 
-    Two answers in equal parts: what suits activations, loudness^a / weight^(1 - a) in root mean squares, and what suits
-    weights, which must share one scale per output.
+    Two answers are mixed: what suits weights, which must share one scale per output, and what suits activations,
+    loudness^a / weight^(1 - a) in root mean squares.
     """
     heavy = np.sqrt(sum(np.square(weights).sum(axis=0, dtype=np.float64) for weights in matrices))
     heavy = np.maximum(heavy, _QUIET * heavy.mean() or 1.0)
-    start = loud**_BALANCE_ALPHA / heavy ** (1 - _BALANCE_ALPHA)
+    start = loud**_START_ALPHA / heavy ** (1 - _START_ALPHA)
     even = loud**_ALPHA / heavy ** (1 - _ALPHA)
-    shares = np.sqrt(even / even.max() * _balanced(loud, matrices, start))
+    shares = _balanced(loud, matrices, start) ** _BALANCED * (even / even.max()) ** (1 - _BALANCED)
     return np.asarray(np.maximum(np.rint(_LARGEST * shares / shares.max()), 1), np.float64)
 
 
@@ -157,7 +158,7 @@ def _balanced(loud: F64, matrices: Sequence[F32], start: F64) -> F64:
     """
     sizes = [np.abs(weights) + np.float32(np.finfo(np.float32).tiny) for weights in matrices]
     exponents = np.log(start / start.max())
-    for step in range(_BALANCE_STEPS):
+    for step in range(_STEPS):
         factors = np.exp(exponents)
         holds = np.full(len(loud), _FLOOR)
         for size in sizes:
