@@ -3,7 +3,7 @@
 // requantize_macros.h, the packs in docs/weight-image.md, the arithmetic in requantize.h, the reference in
 // reference/requantize_ref.c.
 //
-// The fifth bit takes 8 slots per 32 weights, of which 4 are shifts (V1): bound 13.5 cycles, else 12.
+// The fifth bit takes 8 slots per 32 weights, of which 4 are shifts (V1): bound 14 cycles, else 12.
 #include "kernels/requantize_macros.h"
 
 // Bit \run of the high bits of a half's quads, at x10, as bit 4 of the codes. v14 holds 16 in every byte.
