@@ -73,7 +73,7 @@ static void check_add(const struct check *check) {
             .x = {POINTER(a), stride, POINTER(b), columns, ARG(rows), ARG(columns), POINTER(got)}};
         const bool timed = columns == 64;
         if (timed) {
-            add_bound(rows * columns * 2 / 8); // two V slots per vector
+            add_bound(rows * columns * 3 / 8); // three V slots per vector
             warm_up((const void *)add_rows, &call);
         }
         call_kernel((const void *)add_rows, &call, timed);
