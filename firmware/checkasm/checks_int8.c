@@ -3,7 +3,6 @@
 #include "checkasm/checkasm.h"
 #include "kernels/reference/reference.h"
 
-#define BLOCK      96
 #define TIMED_ROWS 128
 
 enum filling { RANDOM, EQUAL, OPPOSITE, FILLINGS };
@@ -66,7 +65,7 @@ static void check_quantize_tiles(const struct check *check) {
     quantize_case(p, (struct shape){2, 64, 64, 64}, 1.0f, __builtin_nanf("31"), false);
     quantize_case(p, (struct shape){12, 256, 256, 192}, 1.0f, -__builtin_inff(), false);
     quantize_case(p, (struct shape){1, 64, 64, 96}, 1.0f, 1e38f, false);
-    const struct shape timed = {16, 1536, 1536, BLOCK};
+    const struct shape timed = {16, 1536, 1536, INT8_BLOCK};
     add_bound((uint64_t)timed.rows * timed.k * 29 / 32);
     quantize_case(p, timed, 1.0f, 0.0f, true);
 }
@@ -122,20 +121,20 @@ static void gemm_case(unsigned from, unsigned to, unsigned k, unsigned block, en
 static void check_gemm_int8(const struct check *check) {
     (void)check;
     for (unsigned rows = 1; rows <= 9; rows++)
-        gemm_case(0, rows, 32 * rows, BLOCK, RANDOM, false);
+        gemm_case(0, rows, 32 * rows, INT8_BLOCK, RANDOM, false);
     for (unsigned from = 1; from <= 8; from++)
-        gemm_case(from, from * 3, 192, BLOCK, RANDOM, false);
+        gemm_case(from, from * 3, 192, INT8_BLOCK, RANDOM, false);
     for (unsigned block = 32; block <= 256; block += 32)
         gemm_case(0, 8, 416, block, RANDOM, false);
     for (enum filling filling = RANDOM; filling < FILLINGS; filling++)
-        gemm_case(0, 17, 8960, BLOCK, filling, false);
+        gemm_case(0, 17, 8960, INT8_BLOCK, filling, false);
 }
 
 // `variant` is k.
 static void time_gemm_int8(const struct check *check) {
     const unsigned k = (unsigned)check->variant, quads = TIMED_ROWS / TILE_ROWS * 4;
-    add_bound((uint64_t)quads * (k + 8 * int8_blocks(k, BLOCK) + 44));
-    gemm_case(0, TIMED_ROWS, k, BLOCK, RANDOM, true);
+    add_bound((uint64_t)quads * (k + 8 * int8_blocks(k, INT8_BLOCK) + 44));
+    gemm_case(0, TIMED_ROWS, k, INT8_BLOCK, RANDOM, true);
 }
 
 const struct check checks_int8[] = {

@@ -191,13 +191,16 @@ static void run(struct core *core, const struct block *block, unsigned first, un
     follow_all(core, block, first, count, NULL);
 }
 
-static __attribute__((noinline)) void run_counted(struct core *core, const struct block *block, unsigned first,
-                                                  unsigned count) {
+static __attribute__((noinline)) void run_counted(struct core *core, const struct block *block,
+                                                  unsigned first, unsigned count) {
     follow_all(core, block, first, count, hot_spots_of(core, block->spots) + first);
 }
 
-/// Makes up for the time that has passed otherwise.
-static void catch_up(const struct core *core, struct pipeline *p) {
+/// Before a block: makes up for time that has passed otherwise.
+static inline void catch_up(const struct core *core, struct pipeline *p) {
+    if (__builtin_expect(core->ticks == p->ticks, 1))
+        return;
+    replay_leave(p);
     const uint64_t clock = cycle_of_ticks(core->ticks);
     if (clock <= p->front.retired)
         return;
@@ -207,9 +210,8 @@ static void catch_up(const struct core *core, struct pipeline *p) {
 }
 
 void pipeline_run(struct core *core, const struct block *block, unsigned first, unsigned count) {
+    catch_up(core, core->pipeline);
     replay_leave(core->pipeline);
-    if (core->ticks != core->pipeline->ticks)
-        catch_up(core, core->pipeline);
     if (__builtin_expect(block->spots != NULL, 0))
         run_counted(core, block, first, count);
     else
@@ -271,10 +273,9 @@ void pipeline_run_block(struct core *core, const struct block *block, uint64_t n
         redirect(p, branch);
         return;
     }
+    catch_up(core, p);
     if (replay(core, block, branch))
         return;
-    if (core->ticks != p->ticks)
-        catch_up(core, p);
     p->base = cycle_of(p->front.slot);
     p->calls = 0;
     p->late_start = p->irregular = false;

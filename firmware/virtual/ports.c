@@ -12,12 +12,12 @@ void note_stray(struct pipeline *p, uint64_t cycle) {
 }
 
 /// When an entry of a full queue of `pipes` is free first.
-static struct place find_room(const struct pipeline *p, uint64_t pipes) {
+static struct spot find_room(const struct pipeline *p, uint64_t pipes) {
     uint64_t time = issue_cycle(&p->front), starts;
     while (!(starts = starts_from(p, time) & pipes))
         time = (time | 63) + 1;
     const unsigned bit = (unsigned)__builtin_ctzll(starts);
-    return (struct place){time + (bit & ~7u), starts >> (bit & ~7u) & 255, bit & 7};
+    return (struct spot){time + (bit & ~7u), starts >> (bit & ~7u) & 255, bit & 7};
 }
 
 /// Dispatch waits until `cycle`. Returns when the micro-op under way can start then.
@@ -34,7 +34,7 @@ uint64_t start_either_crowded(struct pipeline *p, unsigned port, uint64_t ready)
     const unsigned other = port ^ 1;
     unsigned chosen = other;
     if (is_full(&p->front, other)) { // to the one that has room first
-        const struct place room = find_room(p, PIPE_BITS(port) | PIPE_BITS(other));
+        const struct spot room = find_room(p, PIPE_BITS(port) | PIPE_BITS(other));
         chosen = room.free >> port & 1 ? port : other;
         ready = wait_for_room(p, room.cycle, ready);
     }
@@ -59,7 +59,7 @@ uint64_t start_integer_crowded(struct pipeline *p, uint64_t ready) {
         }
     }
     if (at == UINT64_MAX) {
-        const struct place room = find_room(p, full);
+        const struct spot room = find_room(p, full);
         chosen = room.pipe;
         at = free_from(p, chosen, wait_for_room(p, room.cycle, ready));
     }

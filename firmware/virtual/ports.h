@@ -31,7 +31,7 @@ static inline uint64_t issue_cycle(const struct front *front) {
     return (front->slot | (CYCLE - 1)) + 1;
 }
 
-/// The calendar's word for `time`, and, less its low bits, for seven cycles around it.
+/// The calendar's word that `time` belongs to; its bit there is time % 64 plus the pipe.
 static inline size_t word_of(uint64_t time) {
     return time / 64 % CALENDAR_WORDS;
 }
@@ -43,20 +43,20 @@ static inline uint64_t starts_from(const struct pipeline *p, uint64_t time) {
 
 /// Where a micro-op can go: the first cycle with a free pipe, the pipes that are free from there on, from bit
 /// 0 on, and the first one's bit.
-struct place {
+struct spot {
     uint64_t cycle, free;
     unsigned pipe;
 };
 
 /// The first place among `pipes` from `cycle` on.
-static inline struct place find_free(const struct pipeline *p, uint64_t pipes, uint64_t cycle) {
+static inline struct spot find_free(const struct pipeline *p, uint64_t pipes, uint64_t cycle) {
     uint64_t free = ~p->busy[word_of(cycle)] >> (cycle & 63) & pipes;
     while (__builtin_expect(!free, 0)) {
         cycle = (cycle | 63) + 1;
         free = ~p->busy[word_of(cycle)] & pipes;
     }
     const unsigned bit = (unsigned)__builtin_ctzll(free);
-    return (struct place){cycle + (bit & ~7u), free >> bit, bit & 7};
+    return (struct spot){cycle + (bit & ~7u), free >> bit, bit & 7};
 }
 
 static inline uint64_t free_from(const struct pipeline *p, unsigned port, uint64_t cycle) {
@@ -143,32 +143,31 @@ static inline uint64_t start_at(struct pipeline *p, struct front *front, unsigne
 
 /// The same for the pipe `port` or the next one. Where both are free, the one with less to do.
 static inline uint64_t start_either(struct pipeline *p, struct front *front, unsigned port, uint64_t ready) {
-    const struct place place = find_free(p, PIPE_BITS(port) | PIPE_BITS(port + 1), ready);
+    const struct spot spot = find_free(p, PIPE_BITS(port) | PIPE_BITS(port + 1), ready);
     const bool busier = p->last[port] > p->last[port + 1];
-    const unsigned chosen = place.pipe + (place.free >> 1 & busier);
+    const unsigned chosen = spot.pipe + (spot.free >> 1 & busier);
     if (__builtin_expect(is_full(front, chosen), 0)) {
         p->front = *front;
         const uint64_t at = start_either_crowded(p, chosen, ready);
         *front = p->front;
         return at;
     }
-    enter(p, front, chosen, place.cycle);
-    p->last[chosen] = place.cycle;
-    return place.cycle;
+    enter(p, front, chosen, spot.cycle);
+    p->last[chosen] = spot.cycle;
+    return spot.cycle;
 }
 
 /// The same for S0, S1 or M: M last, since some need it.
 static inline uint64_t start_integer(struct pipeline *p, struct front *front, uint64_t ready) {
-    const struct place place =
-        find_free(p, PIPE_BITS(PORT_S0) | PIPE_BITS(PORT_S1) | PIPE_BITS(PORT_M), ready);
-    if (__builtin_expect(is_full(front, place.pipe), 0)) {
+    const struct spot spot = find_free(p, PIPE_BITS(PORT_S0) | PIPE_BITS(PORT_S1) | PIPE_BITS(PORT_M), ready);
+    if (__builtin_expect(is_full(front, spot.pipe), 0)) {
         p->front = *front;
         const uint64_t at = start_integer_crowded(p, ready);
         *front = p->front;
         return at;
     }
-    enter(p, front, place.pipe, place.cycle);
-    return place.cycle;
+    enter(p, front, spot.pipe, spot.cycle);
+    return spot.cycle;
 }
 
 static inline uint64_t start(struct pipeline *p, struct front *front, unsigned unit, uint64_t ready,

@@ -14,7 +14,7 @@ enum {
     BUCKETS = 1 << 13, // of states
     WORDS = 32,        // of the calendar, of 8 cycles each, that a state holds
     REACH = WORDS * 64,
-    STEPS = 32,             // that are kept of one state: more would be searched too long
+    STEPS = 128,            // that are kept of one state: more would be searched too long
     LONGEST_STEP = 1 << 17, // of a block that is kept: no time in it comes near the calendar's end
     // Keeping a state costs as much as executing some twenty instructions. Where that does not pay it is left
     // off for some blocks.
@@ -54,8 +54,11 @@ struct step {
     uint32_t cycles;           // that dispatch went on, as time
     uint32_t retired;          // the cycle in which the last instruction retired, relative to dispatch before
     uint32_t branch;           // as pipeline_branch takes it
+    // Of a step that others branch off: the most `cycles` of all of these, and of those that are late: in
+    // which a micro-op was placed before the dispatch cycle, so that it matters where the calendar's rows
+    // begin.
+    uint32_t most, most_late;
     uint16_t calls;
-    bool late; // a micro-op was placed before the dispatch cycle: where the calendar's rows begin matters
     struct call call[];
 };
 
@@ -249,10 +252,10 @@ static inline struct step *find_answer(struct step *step, unsigned n, uint32_t t
     return step;
 }
 
-/// Whether the pipeline, whose dispatch cycle is `base`, can go this step now.
+/// Whether the pipeline, whose dispatch cycle is `base`, can go this step now, whichever way memory answers:
+/// it is only asked what the pipeline would ask, and when.
 static inline bool fits(const struct pipeline *p, const struct step *step, uint64_t base) {
-    const uint64_t end = base + step->cycles;
-    return end < p->replay_end && !(step->late && base / ROW != end / ROW);
+    return base + step->most < p->replay_end && base / ROW == (base + step->most_late) / ROW;
 }
 
 /// The pipeline goes back to the beginning of a block that it cannot replay. Memory has answered `count`
@@ -271,19 +274,17 @@ static bool give_up(struct pipeline *p, const struct step *step, unsigned count,
 
 bool replay(struct core *core, const struct block *block, unsigned branch) {
     struct pipeline *p = core->pipeline;
-    if (core->ticks != p->ticks) // time has passed otherwise
-        replay_leave(p);
     if (!p->state)
         return false;
     struct step *step = find_step(p->state, block, branch);
-    if (!step)
-        return give_up(p, NULL, 0, 0);
     const uint64_t base = p->base;
-    uint32_t took = 0;
+    if (!step || !fits(p, step, base))
+        return give_up(p, NULL, 0, 0);
     for (unsigned n = 0; n < step->calls; n++) {
         const struct call *call = &step->call[n];
         const uint64_t at = base + call->at;
-        took = (uint32_t)(pipeline_call(core, p, call->kind, call->touch, at, base + call->ready) - at);
+        const uint32_t took =
+            (uint32_t)(pipeline_call(core, p, call->kind, call->touch, at, base + call->ready) - at);
         if (__builtin_expect(took == call->took, 1))
             continue;
         struct step *other = find_answer(call->other, n, took);
@@ -291,8 +292,6 @@ bool replay(struct core *core, const struct block *block, unsigned branch) {
             return give_up(p, step, n + 1, took);
         step = other;
     }
-    if (!fits(p, step, base))
-        return give_up(p, step, step->calls, took);
     core->counts.stall_ticks += step->stalled;
     core->counts.fetch_ticks += step->starved;
     core->ticks = p->ticks = (base + step->retired) * TICKS;
@@ -335,6 +334,8 @@ static bool add_step(struct state *state, struct step *step) {
         state->steps = step;
         return true;
     }
+    like->most = step->most > like->most ? step->most : like->most;
+    like->most_late = step->most_late > like->most_late ? step->most_late : like->most_late;
     for (unsigned n = 0; n < step->calls; n++) {
         if (like->call[n].took == step->call[n].took)
             continue;
@@ -364,8 +365,9 @@ static void keep_step(struct pipeline *p, const struct block *block, unsigned br
                           .cycles = (uint32_t)cycles,
                           .retired = (uint32_t)(p->ticks / TICKS - p->base),
                           .branch = branch,
-                          .calls = (uint16_t)p->calls,
-                          .late = p->late_start};
+                          .most = (uint32_t)cycles,
+                          .most_late = p->late_start ? (uint32_t)cycles : 0,
+                          .calls = (uint16_t)p->calls};
     for (unsigned n = 0; n < p->calls; n++) {
         step->call[n] = p->call[n];
         step->call[n].other = NULL;

@@ -4,6 +4,9 @@ from __future__ import annotations
 import pytest
 from assembled import take_apart
 
+from maxconsole.inspection.kernels import KERNELS
+from maxconsole.schema.wire import Kernel
+
 TILE = """
         movi    v16.4s, #0
         movi    v17.4s, #0
@@ -77,3 +80,7 @@ def test_stack_traffic_is_found_through_any_register(before: str, body: str, acc
 def test_loads_and_stores_of_the_stack_are_told_apart() -> None:
     (loop,) = take_apart("top: ldr x3, [sp]; str x3, [sp]; str x4, [sp, #8]; cbnz x0, top; ret").figures
     assert (loop.stack_loads, loop.stack_stores) == (1, 2)
+
+
+def test_kernels_have_the_names_that_telemetry_has_for_them() -> None:
+    assert set(KERNELS) - {"gemm", "gemv"} <= {kernel.name.lower() for kernel in Kernel}

@@ -19,10 +19,6 @@ EXCEPTIONS = {
     "gemm_int8_panel": (3, "hands each pair of tiles its rows in a structure; once for 8 rows of a panel"),
     "log_sum_exp": (2, "the two sums of a chunk are kept in an array"),
     "quantize_tiles": (2, "notes the addresses of the next eight rows; once for 8 rows"),
-    "requantize_panel": (
-        10,
-        "factors of the 16 columns are indexed by quad, in an array that does not fit the registers",
-    ),
     "rotate_and_quantize": (6, "rotated pairs are handed over in an array, between rotation and quantization"),
     "update_slot": (19, "quantized keys are spread from an array; once for each token"),
 }

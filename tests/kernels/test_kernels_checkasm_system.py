@@ -36,10 +36,17 @@ FAULTS = [
     ),
     (
         "kernels/elementwise.c",
-        "vmulq_f32(vmulq_f32(vld1q_f32(x + at), factor[row]), w)",
-        "vmulq_f32(vld1q_f32(x + at), vmulq_f32(factor[row], w))",
+        "vmulq_f32(vmulq_f32(vld1q_f32(x + i), factor), vld1q_f32(weight + i))",
+        "vmulq_f32(vld1q_f32(x + i), vmulq_f32(factor, vld1q_f32(weight + i)))",
         "rms_norm_rows",
         r"out\[\d+\] has the bits \w+, expected \w+",
+    ),
+    (
+        "kernels/requantize_minimum.S",
+        "code_half x2, 1, v15",
+        "code_half x2, 0, v15",
+        "requantize_q4_1",
+        r"weights\[\d+\] is \w+, expected \w+",
     ),
     ("kernels/attention_softmax.c", "vdupq_n_u32(to - from)", "vdupq_n_u32(to - from + 1)", "attention_64", r"out\[.*"),
     (

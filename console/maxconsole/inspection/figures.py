@@ -19,7 +19,7 @@ PEAK_MACS_PER_CYCLE = 32
 #: group then only scale the sums of the first.
 _MAC_GROUPS: tuple[Mapping[str, int], ...] = (
     {"sdot": 4, "udot": 4},
-    dict.fromkeys(("smlal", "smlal2", "umlal", "umlal2", "smull", "smull2", "umull", "umull2", "mla"), 1),
+    dict.fromkeys(("smlal", "smlal2", "umlal", "umlal2", "mla"), 1),
     {"fmla": 1},
 )
 _LANES = re.compile(r"v\d+\.(\d+)[bhsd]")

@@ -28,7 +28,7 @@ from maxconsole.models.reader import GgufFile
 from maxconsole.schema.image import IMAGE_VERSION
 
 #: changes whenever the packer writes other bytes for the same file and IMAGE_VERSION
-_PACKER_VERSION: Final = 4
+_PACKER_VERSION: Final = 6
 _DIGEST_BYTES: Final = 16
 _LEFTOVER_AGE_S: Final = 3600
 _TEMPORARY: Final = ".partial"

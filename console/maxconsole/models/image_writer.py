@@ -61,7 +61,7 @@ def _smoothing(file: GgufFile, layout: ImageLayout, out: BinaryIO) -> Iterator[l
         made = []
         for role, readers in READERS.items():
             matrices = [(entry, _read_back(out, entry)) for entry in (entries[reader, layer] for reader in readers)]
-            made.append(smoothing_of(role, statistics[role], matrices).packed())
+            made.append(smoothing_of(statistics[role], matrices).packed())
         out.seek(0, 2)
         yield made
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from maxconsole.models.bits import U8
 from maxconsole.models.blocks import F32, I8
 from maxconsole.models.formats import align, padded_inputs
-from maxconsole.models.multipliers import ColumnRanges, Loudness, column_ranges, shared_unit
+from maxconsole.models.multipliers import Loudness, column_ranges, shared_unit
 from maxconsole.models.requantize import UNIT_SMOOTHING, column_scales
 from maxconsole.models.unpack import unpack_panels
 from maxconsole.schema.image import TensorEntry, TensorRole
@@ -34,13 +34,12 @@ READERS: Final[Mapping[TensorRole, tuple[TensorRole, ...]]] = {
     TensorRole.FFN_DOWN_SMOOTHING: (TensorRole.FFN_DOWN,),
 }
 
-#: exponents of the activations' share; the weights' is 1 less this. Measured: docs/numerics.md
-_ALPHA: Final[Mapping[TensorRole, float]] = {
-    TensorRole.ATTN_SMOOTHING: 0.5,
-    TensorRole.ATTN_OUTPUT_SMOOTHING: 0.3,
-    TensorRole.FFN_SMOOTHING: 0.4,
-    TensorRole.FFN_DOWN_SMOOTHING: 0.3,
-}
+#: exponent of the activations' share in the start; the weights' is 1 less this. Measured: docs/numerics.md
+_ALPHA: Final = 0.4
+#: where balancing starts, and its steps
+_BALANCE_ALPHA: Final = 0.3
+_BALANCE_STEPS: Final = 12
+_FLOOR: Final = 1e-5
 #: a channel that the calibration text hardly uses counts as this share of the mean channel
 _QUIET: Final = 1e-3
 _LARGEST: Final = UNIT_SMOOTHING - 1
@@ -101,31 +100,31 @@ def smoothing_bytes(columns: int, rows: int) -> int:
     return align(4 * padded) + align(2 * padded) + align(padded) + align(4 * rows) + align(2 * rows)
 
 
-def smoothing_of(role: TensorRole, activations: F32, matrices: Sequence[tuple[TensorEntry, U8]]) -> Smoothing:
+def smoothing_of(activations: F32, matrices: Sequence[tuple[TensorEntry, U8]]) -> Smoothing:
     """Smoothing of an input from how loud its channels are (`calibration`) and the packed bytes of its matrices."""
     columns = len(activations)
     loud = _rounded(activations)
-    squares = np.zeros(columns)
-    for entry, data in matrices:
-        for panels in unpack_panels(entry, data):
-            squares += np.square(panels.dense()[:, :columns]).sum(axis=0, dtype=np.float64)
-    factors = np.zeros(padded_inputs(columns), np.int8)
-    factors[:columns] = _integer_factors(loud, np.sqrt(squares), _ALPHA[role])
-    found = [_ranges(entry, data, factors) for entry, data in matrices]
-    unit = shared_unit([ranges for ranges, _ in found])
-    loudness = Loudness.of(loud, factors)
-    multipliers = [ranges.multipliers(unit, loudness) for ranges, _ in found]
-    scales = [
-        column_scales(d, unit if ranges.minimums is not None else None, c)
-        for (ranges, d), c in zip(found, multipliers, strict=True)
+    dense = [
+        np.concatenate([panels.dense()[:, :columns] for panels in unpack_panels(entry, data)])
+        for entry, data in matrices
     ]
+    factors = np.zeros(padded_inputs(columns), np.int8)
+    factors[:columns] = _integer_factors(loud, dense)
+    loudness = Loudness.of(loud, factors)
+    found = [
+        [(column_ranges(panels, factors, loudness), panels.factors) for panels in unpack_panels(entry, data)]
+        for entry, data in matrices
+    ]
+    unit = shared_unit([ranges for parts in found for ranges, _ in parts])
+    multipliers: list[I16] = []
+    scales: list[F32] = []
+    for parts in found:
+        usable = all(ranges.usable for ranges, _ in parts)
+        for ranges, d in parts:
+            c = ranges.multipliers(unit, loudness, factors) * np.int16(usable)
+            multipliers.append(c)
+            scales.append(column_scales(d, unit if ranges.has_minimum else None, c))
     return Smoothing(factors, unit, np.concatenate(multipliers), np.concatenate(scales))
-
-
-def _ranges(entry: TensorEntry, data: U8, factors: I8) -> tuple[ColumnRanges, F32]:
-    """Ranges and D of a whole matrix."""
-    parts = [(column_ranges(panels, factors), panels.factors) for panels in unpack_panels(entry, data)]
-    return ColumnRanges.joined([ranges for ranges, _ in parts]), np.concatenate([d for _, d in parts])
 
 
 def _rounded(activations: F32) -> F64:
@@ -137,11 +136,40 @@ def _rounded(activations: F32) -> F64:
     return np.asarray(np.exp2(np.rint(np.log2(np.maximum(loud, least)) * _STEPS) / _STEPS), np.float64)
 
 
-def _integer_factors(activations: F64, weights: F64, alpha: float) -> F64:
+def _integer_factors(loud: F64, matrices: Sequence[F32]) -> F64:
     """s [K] in 1..127: the quieter a channel and the larger its weights, the smaller.
 
-    weights: root of the sum of squares of each channel's.
+    Two answers in equal parts: what suits activations, loudness^a / weight^(1 - a) in root mean squares, and what suits
+    weights, which must share one scale per output.
     """
-    heavy = np.maximum(weights, _QUIET * weights.mean() or 1.0)
-    shares = activations**alpha / heavy ** (1 - alpha)
+    heavy = np.sqrt(sum(np.square(weights).sum(axis=0, dtype=np.float64) for weights in matrices))
+    heavy = np.maximum(heavy, _QUIET * heavy.mean() or 1.0)
+    start = loud**_BALANCE_ALPHA / heavy ** (1 - _BALANCE_ALPHA)
+    even = loud**_ALPHA / heavy ** (1 - _ALPHA)
+    shares = np.sqrt(even / even.max() * _balanced(loud, matrices, start))
     return np.asarray(np.maximum(np.rint(_LARGEST * shares / shares.max()), 1), np.float64)
+
+
+def _balanced(loud: F64, matrices: Sequence[F32], start: F64) -> F64:
+    """Factors of at most 1 that make the rounding of weights small: the sum over outputs of the squared scale, times
+    the sum over channels of (loud / s)^2. At its minimum a channel has the same share in both sums: of the scales,
+    those of the outputs whose largest weight it holds.
+    """
+    sizes = [np.abs(weights) + np.float32(np.finfo(np.float32).tiny) for weights in matrices]
+    exponents = np.log(start / start.max())
+    for step in range(_BALANCE_STEPS):
+        factors = np.exp(exponents)
+        holds = np.full(len(loud), _FLOOR)
+        for size in sizes:
+            smoothed = size * factors.astype(np.float32)
+            scales = smoothed.max(axis=1, keepdims=True)
+            smoothed /= scales
+            for _ in range(3):  # the eighth power: nearly the largest alone, but smooth
+                np.square(smoothed, out=smoothed)
+            weight = np.square(scales[:, 0], dtype=np.float64)
+            weight /= smoothed.sum(axis=1) * max(weight.sum(), np.finfo(np.float64).tiny)
+            holds += weight @ smoothed / len(sizes)
+        rounding = np.square(loud / factors)
+        exponents -= 0.15 * 0.92**step * np.log(holds / (rounding / rounding.sum() + _FLOOR))
+        exponents -= exponents.max()
+    return np.asarray(np.exp(exponents), np.float64)

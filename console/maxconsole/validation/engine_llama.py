@@ -22,8 +22,21 @@ from maxconsole.validation.llama_runs import Job, whole
 from maxconsole.validation.store import Figures
 
 _PROMPTS: tuple[tuple[Kind, int], ...] = (("code", 180), ("news", 320), ("documents", 480))
-_SETTINGS = tuple((flash, ubatch) for ubatch in (512, 128) for flash in (True, False))
-"""llama.cpp's flash attention and batch that are tried: the fastest count. The first is what it does by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """llama.cpp's flash attention, and how many tokens it evaluates at once."""
+
+    flash: bool
+    ubatch: int
+
+    def __str__(self) -> str:
+        return f"-fa {self.flash:d} -ub {self.ubatch}"
+
+
+_SETTINGS = tuple(Setting(flash, ubatch) for ubatch in (512, 128) for flash in (True, False))
+"""Those that are tried: the fastest counts. The first is what llama.cpp does by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +61,24 @@ def _file(format: str) -> Path:  # noqa: A002
     return path
 
 
-def _pair(bench: Bench, model: Path, kind: Kind, tokens: int) -> _Pair:
-    cycles = {}
-    for flash, ubatch in _SETTINGS[: 1 if bench.quick else None]:
-        job = Job(REPACKED, SomeLayers(model, ()), 1, prompt=tokens, ubatch=ubatch, flash=flash)
-        cycles[f"-fa {flash:d} -ub {ubatch}"] = whole_file(bench, job)["cycles"]
-    best = min(cycles, key=lambda settings: cycles[settings])
-    return _Pair(kind, tokens, run(bench, Prompt(tokens, kind, model)), cycles[best], best)
+def _llama(bench: Bench, model: Path, tokens: int, setting: Setting) -> float:
+    """Cycles of a prompt."""
+    job = Job(REPACKED, SomeLayers(model, ()), 1, prompt=tokens, ubatch=setting.ubatch, flash=setting.flash)
+    return whole_file(bench, job)["cycles"]
+
+
+def _best_setting(bench: Bench, model: Path) -> Setting:
+    """The fastest for the shortest prompt."""
+    tokens = _PROMPTS[0][1]
+    return min(_SETTINGS[: 1 if bench.quick else None], key=lambda setting: _llama(bench, model, tokens, setting))
 
 
 def _compare(bench: Bench, model: Path, target: float, anchor: str) -> Outcome:
-    pairs = [_pair(bench, model, kind, tokens) for kind, tokens in _PROMPTS[: 1 if bench.quick else None]]
+    best = _best_setting(bench, model)
+    pairs = [
+        _Pair(kind, tokens, run(bench, Prompt(tokens, kind, model)), _llama(bench, model, tokens, best), str(best))
+        for kind, tokens in _PROMPTS[: 1 if bench.quick else None]
+    ]
     mean = statistics.geometric_mean([pair.ratio for pair in pairs])
     ratios = [
         Row(f"{pair.kind}, {pair.tokens} tokens", "x", pair.ratio, None, f"llama.cpp {pair.settings}") for pair in pairs
@@ -105,12 +125,12 @@ def _compare_shape(bench: Bench, shape: Shape, target: float, anchor: str) -> Ou
     kind, tokens = _PROMPTS[0]
     fewer, more = _FEW_LAYERS
     theirs = {
-        f"-fa {flash:d} -ub {ubatch}": whole(
-            bench, Job(REPACKED, shape, 1, prompt=tokens, ubatch=ubatch, flash=flash), fewer, more
+        setting: whole(
+            bench, Job(REPACKED, shape, 1, prompt=tokens, ubatch=setting.ubatch, flash=setting.flash), fewer, more
         )["cycles"]
-        for flash, ubatch in _SETTINGS[: 1 if bench.quick else 2]
+        for setting in _SETTINGS[: 1 if bench.quick else 2]
     }
-    best = min(theirs, key=lambda settings: theirs[settings])
+    best = min(theirs, key=lambda setting: theirs[setting])
     few, many = (
         run(bench, Prompt(tokens, kind, shape.with_layers(layers).file()))["prefill"] for layers in _FEW_LAYERS
     )

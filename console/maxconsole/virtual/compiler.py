@@ -19,7 +19,7 @@ from maxconsole import paths
 from maxconsole.errors import ToolMissing, UserError
 
 _WARNINGS = ("-std=gnu11", "-Wall", "-Wextra")
-_PLUGIN_FLAGS = (*_WARNINGS, "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
+_PLUGIN_FLAGS = (*_WARNINGS, "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-tree-slp-vectorize")
 _LIBRARIES = ("-lpthread", "-ldl")
 _SECONDS = 300.0
 _INSTALL = "sudo apt install gcc   (or: pip install 'maxconsole[zig]')"
