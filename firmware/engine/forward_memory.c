@@ -48,8 +48,7 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
     // A block has at least one group, so that tiles take no more than groups do.
     f->tiles = (struct int8_activations){.values = f->quantized.values,
                                          .steps = (int32_t *)f->quantized.groups,
-                                         .row_scales = f->quantized.row_scales,
-                                         .block = INT8_BLOCK};
+                                         .row_scales = f->quantized.row_scales};
     for (unsigned core = 0; core < BOARD_CORES; core++)
         f->int8_panels[core].weights = f->panels[core].weights;
     return complete;

@@ -19,6 +19,7 @@ static struct activations quantized(const struct forward *f, unsigned k, unsigne
 static struct int8_activations tiled(const struct forward *f, unsigned k) {
     struct int8_activations all = f->tiles;
     all.k = padded_k(k);
+    all.block = int8_block(k);
     return all;
 }
 
