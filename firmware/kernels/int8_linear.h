@@ -21,7 +21,7 @@
 /// k that share a scale of activations. Blocks cost speed, 8 cycles each in a tile of 8 rows by 4 columns,
 /// and buy accuracy; short rows, whose inputs are normalized, need less of it (docs/numerics.md).
 static inline unsigned int8_block(unsigned k) {
-    return k < 1024 ? 192 : 96;
+    return k < 1024 ? 128 : 96;
 }
 
 /// Quantized rows in tiles of 8, blocks of `block` values (a multiple of 32; the last block of a row may be

@@ -94,7 +94,7 @@ def powers(library: ctypes.CDLL, name: str, arguments: npt.NDArray[np.float32] |
 def test_the_power_of_two_is_within_its_bound(library: ctypes.CDLL) -> None:
     x = np.linspace(0, 126, 200_001, dtype=np.float32)
     assert np.abs(powers(library, "host_exp2_negative", x) / np.exp2(-x.astype(np.float64)) - 1).max() < 3.1e-6
-    assert powers(library, "host_exp2_negative", np.float32([0, np.inf])).tolist() == [1, 2.0**-126]
+    assert powers(library, "host_exp2_negative", np.array([0, np.inf], np.float32)).tolist() == [1, 2.0**-126]
 
 
 def test_the_power_of_softmax_is_within_its_bound_monotonic_and_exact_at_both_ends(library: ctypes.CDLL) -> None:
@@ -108,7 +108,7 @@ def test_the_power_of_softmax_is_within_its_bound_monotonic_and_exact_at_both_en
 
 
 def test_swiglu_is_within_a_few_roundings(library: ctypes.CDLL) -> None:
-    gate = np.float32([*np.linspace(-86, 100, 5001), 0.0, -1e30, 1e30])
+    gate = np.array([*np.linspace(-86, 100, 5001), 0.0, -1e30, 1e30], np.float32)
     up = np.linspace(-2, 2, len(gate), dtype=np.float32)
     x = gate.astype(np.float64)
     expected = x * up / (1 + np.exp(-np.maximum(x, -700)))
