@@ -34,6 +34,12 @@ static unsigned spread(const struct use *use) {
     return use->times ? (use->times - 1u) * use->busy / pipes[use->unit] : 0;
 }
 
+/// Cycles from the start of the last micro-op to the result.
+static unsigned latency_of_last(unsigned latency, const struct use *use) {
+    const unsigned later = spread(use);
+    return latency > later ? latency - later : 0; // a store's micro-ops may take longer than its address does
+}
+
 static uint32_t caps_of(const struct use *use, unsigned count) {
     static const uint8_t byte[UNITS] = {[UNIT_B] = 1, [UNIT_M] = 2, [UNIT_V0] = 3, [UNIT_V1] = 4};
     uint32_t caps = 0;
@@ -83,7 +89,7 @@ struct op op_make(const struct a64_insn *insn) {
     struct op op = {
         .accumulator = operands->accumulator,
         .base = insn->access.writeback ? insn->access.base : OP_NO_REGISTER,
-        .latency = (uint16_t)((uint8_t)(timing->latency - spread(use)) * CYCLE), // the last micro-op's
+        .latency = (uint16_t)(latency_of_last(timing->latency, use) * CYCLE),
         .forwarding = timing->family
                           ? (uint16_t)(timing->family << 8 | (timing->latency - timing->forward) * CYCLE)
                           : 0,

@@ -135,6 +135,15 @@ def test_a_mispredicted_branch_costs_a_refill(loop: Run) -> None:
     assert (steady.cycles - 1) / steady.mispredicted == pytest.approx(14, abs=0.1)
 
 
+@pytest.mark.parametrize("registers", [1, 2, 3, 4])
+def test_a_store_of_several_registers_holds_nobody_up_behind_it(loop: Run, registers: int) -> None:
+    # A store of 16 bytes a cycle; had they a late result, the reorder buffer would fill up with what follows.
+    work = ";".join(["add x3, x4, x5"] * 8)
+    last = registers - 1
+    vectors = "{v0.16b}" if last == 0 else f"{{v0.16b-v{last}.16b}}"
+    assert loop(f"st1 {vectors}, [x1]; {work}").cycles == pytest.approx(max(4.0, registers), abs=1.01)
+
+
 def test_a_barrier_waits_until_the_store_buffer_is_empty(loop: Run) -> None:
     # 16 cycles for the stores, and 4 from the last one's dispatch until it is in the cache.
     assert loop(many("stp q0, q1, [x1]", 8) + ";dmb ish").cycles == pytest.approx(20, rel=0.01)
