@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from maxconsole.boards.planner import DEFAULT_BATCH
 from maxconsole.tui.figures.choices import Counters
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ class Choice:
 
     board: str = ""
     model: str | None = None
-    context: int = 512
-    batch: int = DEFAULT_BATCH
+    context: int = 512  # these two are the planner's own, which would take long to load before the first paint
+    batch: int = 512
     timing: Timing = "fast"
     cores: int | None = None
     port: str | None = None
