@@ -139,12 +139,12 @@ def _listing(reports: tuple[FunctionReport, ...]) -> list[str]:
     if not reports:
         raise UserError("there are no kernels in the image", hint="maxconsole build")
     rows = [_row(report) for report in reports]
-    header = ("kernel", "function", "loop", "stack", "bound", "port", "% peak")
+    header = ("kernel", "function", "loop", "stack", "bound", "port", "peak")
     return [
         *style.table(header, rows, text=(0, 1, 5)),
         "",
         "loop: instructions of the innermost loop with the most multiply-accumulates,",
-        "which take its busiest port `bound` cycles: % of the peak of 32 a cycle.",
+        "which take its busiest port `bound` cycles: per cent of the peak of 32 a cycle.",
         "stack: accesses to the stack in all innermost loops.",
     ]
 

@@ -37,6 +37,10 @@ void engine_set_cores(enum phase phase, unsigned count) {
     (void)phase, (void)count;
 }
 
+void engine_set_int8(unsigned tokens) {
+    (void)tokens;
+}
+
 static enum done_reason show_logits(const struct generate *command, const uint32_t *prompt) {
     static float logits[VOCABULARY];
     for (uint32_t i = 0; i < command->prompt_tokens; i++) {
