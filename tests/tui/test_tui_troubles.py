@@ -313,6 +313,8 @@ def test_a_path_that_is_typed_without_waiting_for_the_picker_is_that_path(opened
         for key in keys:
             app.post_message(key)
         await wait_for(pilot, lambda: path in notices(app))
+        await pilot.pause(0.2)
+        assert notices(app).count(path) == 1
 
     app = drive(desk, steps)
     assert app.control.choice.model is None

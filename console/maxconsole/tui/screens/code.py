@@ -6,23 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from maxconsole.errors import UserError
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 from maxconsole.tui.screens.dialog import Dialog, DialogKeys
+from maxconsole.tui.screens.picker import Facts, Picker
 from maxconsole.tui.seam import Choice, KernelCode, Workbench
-from maxconsole.tui.widgets.details import Details
-from maxconsole.tui.widgets.menu import Menu
 from maxconsole.tui.widgets.rule import Rule
 from maxconsole.tui.widgets.scroller import Scroller
 
-_HEAD: Final = line(
-    Span(f"  {'function':<25}{'kernel':<16}{'loop':>5}{'stack':>6}{'bound':>8} by{'% peak':>7}{'share%':>7}", Ink.DIM)
-)
 _INKS: Final = {
     "head": Ink.TITLE,
     "fact": Ink.PLAIN,
@@ -33,63 +27,47 @@ _INKS: Final = {
 }
 
 
-class KernelPicker(Dialog[None]):
+class KernelPicker(Picker[None, KernelCode]):
     """All kernels of the firmware; Enter opens one, and leaving it comes back here."""
+
+    TITLE_TEXT = "Machine code"
+    WAITING = "building the firmware and reading its code …"
+    TAKE = "open it"
+    FAILED = "no machine code"
+    HEAD = line(
+        Span(
+            f"  {'function':<25}{'kernel':<16}{'loop':>5}{'stack':>6}{'bound':>8} by{'% peak':>7}{'share%':>7}", Ink.DIM
+        )
+    )
 
     def __init__(self, workbench: Workbench, choice: Choice, firmware: str) -> None:
         super().__init__()
         self._workbench = workbench
         self._choice = choice
         self._firmware = firmware
-        self._kernels: Sequence[KernelCode] = ()
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Rule("", "Machine code")
-            yield Menu("building the firmware and reading its code …")
-            yield Details()
-            yield DialogKeys(("↑↓", "move"), ("Enter", "open it"), ("Esc", "back"))
+    def read(self) -> Sequence[KernelCode]:
+        return self._workbench.kernels(self._choice, self._firmware)
 
-    def on_mount(self) -> None:
-        self.query_one(Rule).say(lit=True)
-        self.query_one(Menu).show(_HEAD, ())
-        self.query_one(Menu).focus()
-        self._read()
+    def entry(self, card: KernelCode) -> Line:
+        loop = str(card.instructions) if card.instructions else "-"
+        bound = "-" if card.bound is None else f"{card.bound:.2f}"
+        peak = "-" if card.peak is None else f"{100 * card.peak:.1f}"
+        share = "-" if card.share is None else f"{100 * card.share:.2f}"
+        stack = Span(f"{card.stack or '-':>6}", Ink.WARN if card.stack else Ink.PLAIN)
+        start = f"{card.name:<25.24}{card.kernel:<16.15}{loop:>5}"
+        return line(start, stack, f"{bound:>8} {card.port[:2]:<2}{peak:>7}{share:>7}")
 
-    @work(thread=True)
-    def _read(self) -> None:
-        try:
-            kernels = self._workbench.kernels(self._choice, self._firmware)
-        except UserError as error:
-            self.app.call_from_thread(self._fail, error)
-            return
-        self.app.call_from_thread(self._show, kernels)
+    def facts(self, card: KernelCode) -> Facts:
+        return card.name, (
+            ("loop", "instructions of the innermost loop with the most multiply-accumulates"),
+            ("stack", "loads and stores of the stack in all innermost loops"),
+            ("bound", "cycles that a pass takes at least, by the busiest port of the timing model"),
+            ("share", card.measured or "not measured: `maxconsole inspect --measure PROMPT` counts this build"),
+        )
 
-    def _fail(self, error: UserError) -> None:
-        self.notify(str(error), title="no machine code", severity="error", markup=False)
-        self.dismiss(None)
-
-    def _show(self, kernels: Sequence[KernelCode]) -> None:
-        self._kernels = kernels
-        self.query_one(Menu).show(_HEAD, [_entry(one) for one in kernels], 0)
-        self._tell(0)
-
-    def on_menu_moved(self, event: Menu.Moved) -> None:
-        self._tell(event.index)
-
-    def on_menu_chosen(self, event: Menu.Chosen) -> None:
-        self.app.push_screen(CodeScreen(self._kernels[event.index]))
-
-    def _tell(self, index: int) -> None:
-        if index < len(self._kernels):
-            one = self._kernels[index]
-            facts = (
-                ("loop", "instructions of the innermost loop with the most multiply-accumulates"),
-                ("stack", "loads and stores of the stack in all innermost loops"),
-                ("bound", "cycles that a pass takes at least, by the busiest port of the timing model"),
-                ("share", one.measured or "not measured: `maxconsole inspect --measure PROMPT` counts this build"),
-            )
-            self.query_one(Details).show(one.name, facts)
+    def take(self, card: KernelCode) -> None:
+        self.app.push_screen(CodeScreen(card))
 
 
 class CodeText(Scroller):
@@ -158,13 +136,3 @@ class CodeScreen(Dialog[None]):
             ("s", "no source" if self._source else "source lines"),
             ("Esc", "back"),
         )
-
-
-def _entry(one: KernelCode) -> Line:
-    loop = str(one.instructions) if one.instructions else "-"
-    bound = "-" if one.bound is None else f"{one.bound:.2f}"
-    peak = "-" if one.peak is None else f"{100 * one.peak:.1f}"
-    share = "-" if one.share is None else f"{100 * one.share:.2f}"
-    stack = Span(f"{one.stack or '-':>6}", Ink.WARN if one.stack else Ink.PLAIN)
-    start = f"{one.name:<25.24}{one.kernel:<16.15}{loop:>5}"
-    return line(start, stack, f"{bound:>8} {one.port[:2]:<2}{peak:>7}{share:>7}")

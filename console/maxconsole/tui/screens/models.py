@@ -123,11 +123,13 @@ class ModelPicker(Dialog[ModelCard]):
         self.set_focus(field)  # at once: the next keys may have been typed already
 
     async def on_key(self, event: events.Key) -> None:
-        """Keys of a path that were typed before its field was there come here."""
+        """Keys of a path that came before its field was there; and Enter, which comes before its binding."""
         field = self.query_one(Input)
         if self._typing and event.is_printable and event.character:
+            event.stop()
             field.insert_text_at_cursor(event.character)
         elif self._typing and event.key == "enter":
+            event.stop()
             await field.action_submit()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
