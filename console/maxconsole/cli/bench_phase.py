@@ -10,7 +10,7 @@ import typer
 
 from maxconsole.boards import DEFAULT_BOARD, load_board
 from maxconsole.boards.events import choose_events
-from maxconsole.boards.planner import DEFAULT_CONTEXT
+from maxconsole.boards.planner import BATCH_MAX
 from maxconsole.cli import options, style
 from maxconsole.cli.progress import reporter
 from maxconsole.cli.shell import print_json, print_lines
@@ -21,10 +21,10 @@ from maxconsole.session.results import Answer
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.session.speed import Workload, measure
-from maxconsole.telemetry.breakdown import BUS_ACCESS_RD, PEAK_MACS, PORT_BOUND, breakdown, draw_roofline, roofline
+from maxconsole.telemetry.bounds import MODEL_PORT_BOUND, PEAK_MACS
+from maxconsole.telemetry.breakdown import BUS_ACCESS_RD, breakdown, draw_roofline, roofline
 from maxconsole.telemetry.report import KernelRow
 
-_BATCH_MAX = 512
 _DECODE_PROMPT = 16
 
 TextKind = Annotated[str, typer.Option("--text", help=f"Kind of text: {', '.join(KINDS)}.")]
@@ -36,23 +36,24 @@ def prefill(
     text: TextKind = "news",
     model: options.Model = None,
     board: options.Board = DEFAULT_BOARD,
-    batch: Annotated[int | None, typer.Option(min=1, max=_BATCH_MAX, help="The whole prompt if not given.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, max=BATCH_MAX, help="The whole prompt if not given.")] = None,
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
     """Measure one prompt, from its tokens to the logits of the last."""
+    workload = Workload("prefill", tokens, 1, _kind(text))
     setup = Setup(
         board=board,
         model=model,
-        context=_context(tokens + 1),
-        batch=batch or min(tokens, _BATCH_MAX),
+        context=workload.context,
+        batch=batch or min(tokens, BATCH_MAX),
         cores=cores,
         int8_tokens=int8,
         timing=timing.value,
     )
-    _run("prefill", Workload("prefill", tokens, 1, _kind(text)), setup, as_json)
+    _run("prefill", workload, setup, as_json)
 
 
 def decode(
@@ -67,16 +68,17 @@ def decode(
     as_json: options.Json = False,
 ) -> None:
     """Measure single steps of an answer."""
+    # The first token of an answer comes out of the prefill.
+    workload = Workload("decode", prompt_tokens, tokens + 1, _kind(text))
     setup = Setup(
         board=board,
         model=model,
-        context=_context(prompt_tokens + tokens + 1),
-        batch=min(prompt_tokens, _BATCH_MAX),
+        context=workload.context,
+        batch=min(prompt_tokens, BATCH_MAX),
         cores=cores,
         timing=timing.value,
     )
-    # The first token of an answer comes out of the prefill.
-    _run("decode", Workload("decode", prompt_tokens, tokens + 1, _kind(text)), setup, as_json)
+    _run("decode", workload, setup, as_json)
 
 
 def limits(*, board: options.Board = "rpi5-virtual", as_json: options.Json = False) -> None:
@@ -99,11 +101,6 @@ def limits(*, board: options.Board = "rpi5-virtual", as_json: options.Json = Fal
     print_lines([*style.pairs([sdot, *rows]), "", f"{found.badge}: {found.board} at {clock}"])
 
 
-def _context(tokens: int) -> int:
-    """Room for so many."""
-    return max(DEFAULT_CONTEXT, -(-tokens // 64) * 64)
-
-
 def _kind(text: str) -> Kind:
     for kind in KINDS:
         if text == kind:
@@ -114,7 +111,7 @@ def _kind(text: str) -> Kind:
 def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
     profile = load_board(setup.board)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
-        session.select_events(choose_events(profile, [hex(PORT_BOUND), hex(BUS_ACCESS_RD)]))
+        session.select_events(choose_events(profile, [hex(MODEL_PORT_BOUND), hex(BUS_ACCESS_RD)]))
         (answer,) = measure(session, workload, 1, progress).answers
         running = answer.kernels.cells()
         name = session.prepared.model.name

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from maxconsole.boards import DEFAULT_BOARD
+from maxconsole.boards.planner import BATCH_MAX
 from maxconsole.cli import options, style
 from maxconsole.cli.progress import reporter
 from maxconsole.cli.shell import print_json, print_lines, say
@@ -54,8 +55,8 @@ def tune(
     was interrupted goes on where it stopped.
     """
     workload = Workload("tune", prompt_tokens, new_tokens)
-    context = max(512, -(-(prompt_tokens + new_tokens + 1) // 64) * 64)
-    setup = Setup(board=board, model=model, context=context, batch=min(512, prompt_tokens), timing=timing.value)
+    batch = min(BATCH_MAX, prompt_tokens)
+    setup = Setup(board=board, model=model, context=workload.context, batch=batch, timing=timing.value)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         prepared = session.prepared
         name = f"{board} {prepared.image.header.header_crc:08x} {prepared.firmware.build_id[:12]} {timing.value}"

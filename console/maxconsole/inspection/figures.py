@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from maxconsole.inspection.code import Instruction
 from maxconsole.inspection.loops import Loop
 from maxconsole.inspection.model import FLAGS, VECTOR_0, Bound, Traits
-
-PEAK_MACS_PER_CYCLE = 32
-"""int8 multiply-accumulates of a Cortex-A76: two SDOT of 16 a cycle (firmware/virtual/a64_classes.h, V_DOT)."""
+from maxconsole.telemetry.bounds import PEAK_MACS
 
 #: Multiply-accumulates for each lane of the result. The first group that a loop has counts: products of a later
 #: group then only scale the sums of the first.
@@ -68,7 +66,7 @@ class LoopFigures:
     @property
     def of_peak(self) -> float | None:
         """Share of the peak that the port bound allows; None where the loop multiplies nothing."""
-        return self.macs / self.bound.cycles / PEAK_MACS_PER_CYCLE if self.macs and self.bound.cycles else None
+        return self.macs / self.bound.cycles / PEAK_MACS if self.macs and self.bound.cycles else None
 
 
 def count_loop(

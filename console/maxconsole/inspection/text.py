@@ -11,10 +11,11 @@ from posixpath import basename
 from typing import Literal, NamedTuple, TypeAlias
 
 from maxconsole.inspection.code import INSTRUCTION_BYTES
-from maxconsole.inspection.figures import PEAK_MACS_PER_CYCLE, LoopFigures
+from maxconsole.inspection.figures import LoopFigures
 from maxconsole.inspection.measurement import Measurement
 from maxconsole.inspection.report import FunctionReport, Line
 from maxconsole.inspection.sources import SourceText
+from maxconsole.telemetry.bounds import PEAK_MACS
 
 WIDTH = 79
 """80 columns, and room for a scroll bar."""
@@ -158,7 +159,7 @@ def _bound(one: LoopFigures) -> str:
     if one.of_peak is None:
         return text
     rate = one.macs / one.bound.cycles
-    return f"{text}: {rate:.1f} MAC a cycle, {100 * one.of_peak:.1f} % of {PEAK_MACS_PER_CYCLE}"
+    return f"{text}: {rate:.1f} MAC a cycle, {100 * one.of_peak:.1f} % of {PEAK_MACS}"
 
 
 def _measured(number: int, report: FunctionReport, measurement: Measurement) -> str:

@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from maxconsole.boards.planner import DEFAULT_CONTEXT
+from maxconsole.boards.ranges import align_up
 from maxconsole.errors import BoardError, UserError
 from maxconsole.models.chat import with_bos
 from maxconsole.session.benchmark_text import Kind, text_of
@@ -26,6 +28,11 @@ class Workload:
     prompt_tokens: int
     new_tokens: int
     text: Kind = "news"
+
+    @property
+    def context(self) -> int:
+        """That holds prompt and answer; not less than usual."""
+        return max(DEFAULT_CONTEXT, align_up(self.prompt_tokens + self.new_tokens + 1, 64))
 
 
 #: Summaries of news, of documents and of code, as the report that the engine follows measured them.

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from maxconsole.telemetry.bounds import MODEL_PORT_BOUND, PEAK_MACS
 from maxconsole.telemetry.report import MAC_KERNELS, UNCOVERED, KernelRow
 
-#: Events that are needed: the port bound of the virtual board's model, and beats read from below L2.
-PORT_BOUND: Final = 0xC000
+#: Beats read from below L2.
 BUS_ACCESS_RD: Final = 0x60
 BEAT_BYTES: Final = 16
-#: int8 multiply-accumulates of a Cortex-A76 in a cycle: two SDOT of 16.
-PEAK_MACS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def breakdown(rows: Iterable[KernelRow]) -> Breakdown | None:
             waiting += row.cycles
         elif row.kernel == UNCOVERED:
             other += row.cycles
-        elif (bound := row.counters.get(f"{PORT_BOUND:#04x}")) is None:
+        elif (bound := row.counters.get(f"{MODEL_PORT_BOUND:#04x}")) is None:
             return None
         else:
             compute += min(bound, row.cycles)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from maxconsole.schema import wire
+from maxconsole.telemetry.bounds import PEAK_MACS
 from maxconsole.telemetry.report import L1D_CACHE, L1D_CACHE_REFILL
 from maxconsole.validation.check import AtLeast, AtMost, Bench, Check, Group, Outcome, Row
-from maxconsole.validation.engine_runs import LINEAR, PEAK, Prompt, run, total
+from maxconsole.validation.engine_runs import LINEAR, Prompt, run, total
 from maxconsole.validation.store import Figures
 
 _LENGTHS = (320, 1024, 2048)
@@ -21,7 +22,7 @@ def _linear_share(figures: Figures, *, all_cycles: bool) -> float:
     cycles = figures["prefill"]
     if not all_cycles:
         cycles -= total(figures, "prefill", "cycles", *_OTHERS)
-    return 100 * total(figures, "prefill", "work", *LINEAR) / (PEAK * cycles)
+    return 100 * total(figures, "prefill", "work", *LINEAR) / (PEAK_MACS * cycles)
 
 
 def _use(bench: Bench) -> Outcome:

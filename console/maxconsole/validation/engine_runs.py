@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from maxconsole.boards.planner import BATCH_MAX
 from maxconsole.schema import wire
 from maxconsole.session.benchmark_text import Kind
 from maxconsole.session.results import Answer
@@ -17,7 +18,6 @@ from maxconsole.validation.check import Bench
 from maxconsole.validation.store import Figures
 
 BOARD = "rpi5-virtual"  # the profile that was compared with silicon
-PEAK = 32  # int8 multiply-accumulates of a core in a cycle: two SDOT
 LINEAR = tuple(kernel for kernel in wire.Kernel if kernel.name.startswith("LINEAR_"))
 
 
@@ -37,10 +37,14 @@ class Prompt:
     board: str = BOARD
 
     @property
+    def workload(self) -> Workload:
+        return Workload(self.label, self.tokens, self.answer, self.kind)
+
+    @property
     def setup(self) -> Setup:
-        context = self.context or max(512, -(-(self.tokens + self.answer + 1) // 64) * 64)
+        context = self.context or self.workload.context
         model = None if self.model is None else str(self.model)
-        batch = self.context // 2 or min(512, self.tokens)
+        batch = self.context // 2 or min(BATCH_MAX, self.tokens)
         return Setup(self.board, model, context=context, batch=batch, cores=self.cores, timing="timed")
 
     @property
@@ -68,8 +72,7 @@ def run(bench: Bench, prompt: Prompt) -> Figures:
 
 def _measure(prepared: Prepared, prompt: Prompt) -> Figures:
     with Session.open(prepared.setup) as session:
-        workload = Workload(prompt.label, prompt.tokens, prompt.answer, prompt.kind)
-        (answer,) = measure(session, workload, 1).answers
+        (answer,) = measure(session, prompt.workload, 1).answers
     return {"prefill": float(answer.prefill_cycles), "decode": float(answer.decode_cycles), **_kernels(answer)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from maxconsole.telemetry.bounds import PEAK_MACS
 from maxconsole.validation.check import Bench, Check, Group, Outcome, Row
 from maxconsole.validation.llama_build import REPACKED
 from maxconsole.validation.llama_models import QWEN_05, QWEN_15, Shape
@@ -13,7 +14,6 @@ from maxconsole.validation.llama_runs import Job, tokens_per_second, whole
 _SOURCE = "Arm learning path llm-decode-roofline, llama.cpp 836d571, 2026"
 _TOLERANCE = 0.15
 _PROMPT, _GENERATED = 128, 2
-_PEAK = 32  # multiply-accumulates of a core in a cycle
 _GEMM = "ggml_gemm_q4_0_4x4_q8_0"
 
 
@@ -39,7 +39,7 @@ def _check(bench: Bench, published: _Published) -> Outcome:
         figures = whole(bench, job, *published.layers)
         rows.append(_row(f"prefill of {_PROMPT}, {threads} threads", tokens_per_second(figures, _PROMPT), reference))
         macs = shape.layer_weights * shape.layers * _PROMPT
-        share = 100 * macs / (_PEAK * figures["cycles"] * threads)
+        share = 100 * macs / (PEAK_MACS * figures["cycles"] * threads)
         efficiency.append(Row(f"{threads} threads", "% of SDOT peak", share, None, "layer weights over all cycles"))
     for threads, reference in published.decode.items():
         figures = whole(bench, Job(REPACKED, shape, threads, generated=_GENERATED), *published.layers)

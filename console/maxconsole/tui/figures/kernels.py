@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from maxconsole.schema import wire
+from maxconsole.telemetry.bounds import MODEL_PORT_BOUND
 from maxconsole.telemetry.kernels import KernelSums, KernelTable
 from maxconsole.telemetry.report import MAC_KERNELS, UNCOVERED, KernelRow, kernel_rows, ratio
 from maxconsole.telemetry.snapshot import Snapshot
@@ -17,11 +18,7 @@ from maxconsole.tui.figures.choices import Order, PhaseChoice
 
 #: Arm DDI 0487, "Common event numbers": cycles in which nothing was issued because the back end could take nothing.
 STALL_BACKEND: Final = 0x24
-#: Of virtual boards, see profiles/pmu/virtual.toml: cycles that the busiest pipe alone needs.
-MODEL_PORT_BOUND: Final = 0xC000
 #: int8 multiply-accumulates that a Cortex-A76 can do in a cycle: two SDOT of 16 (Arm Cortex-A76 Software Optimization
-#: Guide, section 3.14: ASIMD dot product, throughput 2).
-PEAK_MACS_PER_CYCLE: Final = 32
 
 _PHASES: Final = {PhaseChoice.PREFILL: wire.Phase.PREFILL, PhaseChoice.DECODE: wire.Phase.DECODE}
 
