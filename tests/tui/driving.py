@@ -55,7 +55,9 @@ async def wait_for(pilot: Pilot[None], condition: Callable[[], bool], patience: 
             await pilot.pause()
             return
         await pilot.pause(0.05)
-    raise AssertionError("it never came to that")
+    app = pilot.app
+    shown = screen_text(app) if isinstance(app, ConsoleApp) else ""
+    raise AssertionError(f"it never came to that; the screen:\n{shown}")
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:

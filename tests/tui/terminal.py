@@ -33,6 +33,7 @@ class Terminal:
         program: str = START,
     ) -> None:
         self.output = b""
+        self._typed = 0  # bytes that were drawn before the last key or size
         self._master, slave = pty.openpty()
         self.resize(*size)
         self.process = subprocess.Popen(
@@ -59,10 +60,13 @@ class Terminal:
 
     def resize(self, cells: int, rows: int) -> None:
         """Changes the size; the console is told by the kernel."""
+        self._typed = len(self.output)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cells, 0, 0))
 
     def type(self, keys: bytes) -> None:
         """Types bytes as a keyboard would send them, draining what is drawn meanwhile."""
+        self._drain(0)
+        self._typed = len(self.output)
         left = memoryview(keys)
         while left:
             self._drain(0)
@@ -79,9 +83,8 @@ class Terminal:
             self._drain(0.05)
 
     def wait_for_text(self, text: str, timeout: float = 60.0) -> None:
-        """Until `text` has been drawn since the last call; words that Textual draws in one piece only."""
-        wanted, start = text.encode(), len(self.output)
-        self.wait_for(lambda: wanted in self.output[max(0, start - len(wanted)) :], timeout)
+        """Until `text` has been drawn since the last key or size; words that Textual draws in one piece only."""
+        self.wait_for(lambda: text.encode() in self.output[self._typed :], timeout)
 
     def wait_for_end(self, timeout: float = 60.0) -> int:
         """The exit code."""

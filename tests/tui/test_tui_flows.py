@@ -10,9 +10,11 @@ from textual.pilot import Pilot
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.chat import Speaker
 from maxconsole.tui.figures.choices import Counters, Order, PhaseChoice
+from maxconsole.tui.lazy import LazyWorkbench
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
+from maxconsole.tui.seam import Choice
 from maxconsole.tui.widgets.prompt import Prompt
 
 ANSWER = " ".join(WORDS)
@@ -260,3 +262,14 @@ def test_a_recording_is_started_and_ended_with_one_key() -> None:
         assert "● REC" not in screen_text(app)
 
     drive(desk, steps)
+
+
+def test_without_a_board_of_one_s_own_the_cursor_begins_on_the_default_one() -> None:
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f2")
+        await wait_for(pilot, lambda: "▸ " in screen_text(app))
+        assert "▸ rpi5-virtual" in screen_text(app)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(LazyWorkbench(Choice("", None, 128, 64)), steps)

@@ -26,8 +26,9 @@ class BoardPicker(Picker[str, BoardCard]):
         self._current = current
 
     def read(self) -> Sequence[BoardCard]:
+        cards = self._workbench.boards()  # first: a workbench that loads when it is asked knows its default then
         self._current = self._current or self._workbench.default.board
-        return self._workbench.boards()
+        return cards
 
     def is_chosen(self, card: BoardCard) -> bool:
         return card.name == self._current
