@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // clang-format off
-// Tiles of the int8 GEMM: 8 rows, or the first 4 of them, by the 16 columns of a panel, over all of K.
-// Reference: reference/int8_ref.c.
+// Tiles of the int8 GEMM: 8 rows by the 16 columns of a panel, over all of K. Reference: reference/int8_ref.c.
 //
 // void gemm_int8_tiles(const struct int8_panel *panel, const struct int8_activations *a, uint64_t tiles, float *y,
 //                      uint64_t stride)
-// void gemm_int8_half_tiles(...)
+// void gemm_int8_tiles_to_panel(...): stride is 16, so that the next tile's lines of y are known, and asked for
+// void gemm_int8_half_tiles(...): the first 4 rows of each tile
 //
 // Layouts: int8_linear.h. At least one tile; stride in floats.
 //   x0 weights of the panel    x1 its column scales    x2 k, in bytes    x3 k of a block
@@ -154,7 +154,7 @@
 .endm
 
 // y = (float)sum * (E * row scale) of a row, among the six SDOTs from number `index` on. An even quad's stays in `even`,
-// and y is asked for; an odd one's is stored beside it.
+// an odd one's is stored beside it.
 .macro convert_row rows, is_odd, row_scale, sum, even, index
         scvtf   v\sum\().4s, v\sum\().4s
         dot     \rows, (\index)
@@ -167,13 +167,15 @@
         dot     \rows, (\index+4)
         dot     \rows, (\index+5)
         stp     q\even, q\sum, [x16]
+        .if     ahead
+        prfm    pstl1keep, [x16, #ahead]
+        .endif
+        add     x16, x16, x8
         .else
         fmul    v\even\().4s, v\sum\().4s, v2.4s
         dot     \rows, (\index+4)
         dot     \rows, (\index+5)
-        prfm    pstl1keep, [x16]
         .endif
-        add     x16, x16, x8
 .endm
 
 // `index` is 0, or far below 0 where no quad follows.
@@ -220,7 +222,9 @@
 gemm_int8_zeros:
         .quad   0, 0
 
-.macro gemm_function name, rows
+// `distance` of the next tile's y from this one's, if it is known.
+.macro gemm_function name, rows, distance=0
+        .set    ahead, \distance
 func \name
         stp     d8, d9, [sp, #-64]!
         stp     d10, d11, [sp, #16]
@@ -283,4 +287,5 @@ endfunc \name
 .endm
 
         gemm_function gemm_int8_tiles, 8
+        gemm_function gemm_int8_tiles_to_panel, 8, 512
         gemm_function gemm_int8_half_tiles, 4

@@ -5,7 +5,7 @@
 // gemm_int8.S, which reads these fields at these offsets.
 typedef void gemm_int8_kernel(const struct int8_panel *panel, const struct int8_activations *a, size_t tiles,
                               float *y, size_t stride);
-gemm_int8_kernel gemm_int8_tiles, gemm_int8_half_tiles;
+gemm_int8_kernel gemm_int8_tiles, gemm_int8_tiles_to_panel, gemm_int8_half_tiles;
 
 _Static_assert(offsetof(struct int8_panel, weights) == 0, "");
 _Static_assert(offsetof(struct int8_panel, columns) == 8, "");
@@ -32,7 +32,8 @@ void gemm_int8_panel(const struct int8_panel *panel, const struct int8_activatio
         const unsigned first = row / TILE_ROWS * TILE_ROWS, tiles = (to - first) / TILE_ROWS;
         if (row == first && tiles != 0) {
             const struct int8_activations whole = int8_activations_from(a, row);
-            gemm_int8_tiles(panel, &whole, tiles, y, stride);
+            (stride == PANEL_COLUMNS ? gemm_int8_tiles_to_panel : gemm_int8_tiles)(panel, &whole, tiles, y,
+                                                                                   stride);
             next = row + tiles * TILE_ROWS;
         } else {
             next = first + TILE_ROWS < to ? first + TILE_ROWS : to;

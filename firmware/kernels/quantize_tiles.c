@@ -10,7 +10,8 @@
 #include "kernels/int8_linear.h"
 #include "kernels/neon.h"
 
-#define ROWS 4
+#define ROWS         4
+#define STORED_AHEAD 256 // bytes of values: two steps of 16 columns
 
 // Half a tile, from the block of its column 0 on.
 struct half_tile {
@@ -67,6 +68,9 @@ ALWAYS_INLINE void store_values(const struct half_tile *h, unsigned from, unsign
         const float *x[ROWS], *smoothing = h->smoothing + i;
         uint8_t *values = (uint8_t *)h->values + i * TILE_ROWS;
         at_column(h, i, x);
+        UNROLL
+        for (unsigned line = 0; line < 2; line++)
+            __builtin_prefetch(values + STORED_AHEAD + line * 64, 1);
         UNROLL
         for (unsigned j = 0; j < PANEL_COLUMNS; j += 4) {
             const float32x4_t by = vld1q_f32(smoothing + j);
