@@ -52,8 +52,13 @@ static void attend(const struct pass *p) {
     uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
     if (seen != 0)
         span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * h->head_dim);
-    meet(p);
-    quantize(p, whole_rows(f->attended, width), rows_of(p, p->rows), &p->weights->o);
+    const struct float_rows attended = whole_rows(f->attended, width);
+    if (attention_is_by_tokens(p->rows, p->share)) {
+        quantize_dealt(p, attended, p->rows, ATTENTION_TOKENS, &p->weights->o);
+    } else {
+        meet(p);
+        quantize(p, attended, rows_of(p, p->rows), &p->weights->o);
+    }
     meet(p);
     const struct interval all = {0, p->rows};
     linear_add(p, &p->weights->o, all, f->residual + (size_t)p->first * h->hidden, KERNEL_LINEAR_O);

@@ -46,6 +46,21 @@ void quantize(const struct pass *p, struct float_rows from, struct interval rows
     span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)(rows.to - rows.from) * m->k);
 }
 
+void quantize_dealt(const struct pass *p, struct float_rows from, unsigned rows, unsigned unit,
+                    const struct matrix *m) {
+    unsigned done = 0;
+    struct span span;
+    span_begin(&span);
+    for (unsigned row = 0, end; row < rows; row = end, from.x += unit * from.row) {
+        end = row + unit < rows ? row + unit : rows;
+        if (is_dealt_back_and_forth(p->share, row / unit)) {
+            quantize_here(p, from, (struct interval){row, end}, m);
+            done += end - row;
+        }
+    }
+    span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)done * m->k);
+}
+
 // A few rows at a time, so that they are still in the L1 cache when they are quantized.
 void norm_and_quantize(const struct pass *p, const float *x, const float *weight, struct interval rows,
                        const struct matrix *m) {

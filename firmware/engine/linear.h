@@ -11,6 +11,10 @@
 /// Quantizes rows `rows` of x (m->k wide) as input of `m`, for the route of the pass.
 void quantize(const struct pass *p, struct float_rows x, struct interval rows, const struct matrix *m);
 
+/// The same of those units of `unit` rows, of `rows` in all, that this core is dealt back and forth.
+void quantize_dealt(const struct pass *p, struct float_rows x, unsigned rows, unsigned unit,
+                    const struct matrix *m);
+
 /// The same of x[][m->k] normalized, with `weight`.
 void norm_and_quantize(const struct pass *p, const float *x, const float *weight, struct interval rows,
                        const struct matrix *m);
