@@ -205,13 +205,13 @@ void linear_add(const struct pass *p, const struct matrix *m, struct interval ro
     span_sum_emit(&pieces.finish, KERNEL_RESIDUAL, p->layer, (uint64_t)count * width);
 }
 
-// Floats of gate times up: whole rows, or this core's panels of a block, over and over. An odd number of
-// lines from panel to panel: a row's lines then spread over all sets of the L1 cache.
+// Floats of gate times up from the first of `panels` on: whole rows, or a block's panels, over and over. An
+// odd number of lines from panel to panel: a row's lines then spread over all sets of the L1 cache.
 static struct float_rows activated_floats(const struct pass *p, struct interval panels) {
     float *gate = p->f->gate;
     const size_t panel = (size_t)(p->rows | 1) * PANEL_COLUMNS;
     return p->int8 ? (struct float_rows){gate + panels.from * panel, PANEL_COLUMNS, panel}
-                   : whole_rows(gate, p->weights->gate.rows);
+                   : whole_rows(gate + panels.from * PANEL_COLUMNS, p->weights->gate.rows);
 }
 
 // Panels whose columns share a scale as the input of down.

@@ -8,7 +8,7 @@
 // void gemm_int8_half_tiles(...): the first 4 rows of each tile
 //
 // Layouts: int8_linear.h. At least one tile; stride in floats.
-//   x0 weights of the panel    x1 its column scales    x2 k, in bytes    x3 k of a block
+//   x0 weights of the quad     x1 its column scales    x2 k, in bytes    x3 k of a block
 //   x4 values of the tile      x5 its steps            x6 row scales of the tile whose sums are in v16..v23
 //   x7 y of the tile           x8 its stride, bytes    x9 tiles left     x10 16 x quad of the panel
 //   x11, x12, x13 walk values, weights, steps          x14 k left        x15 k left in the block
@@ -98,59 +98,69 @@
 2:
 .endm
 
+// The last 8 k of row \row of a half.
+.macro end_row sum, even, odd, row
+        sdot    v\sum\().4s, v4.16b, v\even\().4b[\row]
+        sdot    v\sum\().4s, v5.16b, v\odd\().4b[\row]
+.endm
+
 // The last 8 k of a block, and its accumulators times its steps. `multiply` is sqrdmulh for the first block, sqrdmlah
 // for the others.
 .macro close_block rows, multiply
         load    \rows, 2, 3, 5
         ldp     q6, q7, [x13], #32
-        dots    4, 0, 1, 4
-        dots    4, 2, 3, 5
-        .if     \rows == 8
-        sdot    v12.4s, v4.16b, v1.4b[0]
-        sdot    v13.4s, v4.16b, v1.4b[1]
+        end_row 8, 0, 2, 0
+        end_row 9, 0, 2, 1
+        end_row 10, 0, 2, 2
         \multiply v16.4s, v8.4s, v6.s[0]
-        sdot    v14.4s, v4.16b, v1.4b[2]
-        sdot    v15.4s, v4.16b, v1.4b[3]
+        end_row 11, 0, 2, 3
         \multiply v17.4s, v9.4s, v6.s[1]
-        sdot    v12.4s, v5.16b, v3.4b[0]
-        sdot    v13.4s, v5.16b, v3.4b[1]
+        .if     \rows == 8
+        end_row 12, 1, 3, 0
         \multiply v18.4s, v10.4s, v6.s[2]
-        sdot    v14.4s, v5.16b, v3.4b[2]
-        sdot    v15.4s, v5.16b, v3.4b[3]
+        end_row 13, 1, 3, 1
         \multiply v19.4s, v11.4s, v6.s[3]
+        end_row 14, 1, 3, 2
         \multiply v20.4s, v12.4s, v7.s[0]
+        end_row 15, 1, 3, 3
         \multiply v21.4s, v13.4s, v7.s[1]
         \multiply v22.4s, v14.4s, v7.s[2]
         \multiply v23.4s, v15.4s, v7.s[3]
         .else
-        \multiply v16.4s, v8.4s, v6.s[0]
-        \multiply v17.4s, v9.4s, v6.s[1]
         \multiply v18.4s, v10.4s, v6.s[2]
         \multiply v19.4s, v11.4s, v6.s[3]
         .endif
 .endm
 
-// SDOT number `index` of a block, with the loads of its 4 k, which has `rows` of them. None if it is negative.
+// SDOT number `index` of a quad's first block, with the loads of its 4 k, which has `rows` of them. The first of each
+// accumulator clears it before. None if the number is negative.
 .macro dot rows, index
         .if     (\index) >= 0
         .if     (\index) % \rows == 0
         load    \rows, 0, 1, 4
         .endif
-        dot_if  ((\index)%\rows), 0, v8, v0.4b[0]
-        dot_if  ((\index)%\rows), 1, v9, v0.4b[1]
-        dot_if  ((\index)%\rows), 2, v10, v0.4b[2]
-        dot_if  ((\index)%\rows), 3, v11, v0.4b[3]
-        dot_if  ((\index)%\rows), 4, v12, v1.4b[0]
-        dot_if  ((\index)%\rows), 5, v13, v1.4b[1]
-        dot_if  ((\index)%\rows), 6, v14, v1.4b[2]
-        dot_if  ((\index)%\rows), 7, v15, v1.4b[3]
+        dot_if  \rows, (\index), 0, 8, v0.4b[0]
+        dot_if  \rows, (\index), 1, 9, v0.4b[1]
+        dot_if  \rows, (\index), 2, 10, v0.4b[2]
+        dot_if  \rows, (\index), 3, 11, v0.4b[3]
+        dot_if  \rows, (\index), 4, 12, v1.4b[0]
+        dot_if  \rows, (\index), 5, 13, v1.4b[1]
+        dot_if  \rows, (\index), 6, 14, v1.4b[2]
+        dot_if  \rows, (\index), 7, 15, v1.4b[3]
         .endif
 .endm
 
-.macro dot_if index, row, sum, a
+.macro dot_if rows, index, row, sum, a
         .if     \index == \row
-        sdot    \sum\().4s, v4.16b, \a
+        clear   \sum
         .endif
+        .if     \index % \rows == \row
+        sdot    v\sum\().4s, v4.16b, \a
+        .endif
+.endm
+
+.macro clear sum
+        ldr     q\sum, gemm_int8_zeros
 .endm
 
 // y = (float)sum * (E * row scale) of a row, among the six SDOTs from number `index` on. An even quad's stays in `even`,
@@ -201,20 +211,12 @@
         load    \rows, 0, 1, 4
 .endm
 
-// x11..x15 for a quad; clears its accumulators.
+// x11..x14 for a quad.
 .macro begin_quad
         mov     x11, x4
+        mov     x12, x0
         mov     x13, x5
         mov     x14, x2
-        // Quads 0 and 1 alternate in the panel's first half, 2 and 3 in the second, 8 k bytes on.
-        and     x12, x10, #16
-        add     x12, x12, x0
-        tst     x10, #32
-        add     x15, x12, x2, lsl #3
-        csel    x12, x15, x12, ne
-        .irp    sum, 8, 9, 10, 11, 12, 13, 14, 15
-        ldr     q\sum, gemm_int8_zeros
-        .endr
 .endm
 
         .section .text.gemm_int8_tiles, "ax", %progbits
@@ -241,10 +243,15 @@ func \name
         ldr     x0, [x0]
         mov     x10, #0
         begin_quad
+        .irp    sum, 8, 9, 10, 11, 12, 13, 14, 15
+        clear   \sum
+        .endr
         open_block \rows
         b       5f
 
-3:      begin_quad                      // an odd quad
+        // Quads 0 and 1 alternate in the panel's first half, 2 and 3 in the second, 8 k bytes on.
+3:      add     x0, x0, #16             // an odd quad
+        begin_quad
         open_block_and_convert \rows, 0
         b       5f
 
@@ -268,9 +275,12 @@ func \name
         add     x16, x16, x7
         add     x10, x10, #16
         tbnz    x10, #4, 3b
+        sub     x0, x0, #16
+        add     x0, x0, x2, lsl #3
         cmp     x10, #64
         b.ne    4b
         mov     x10, #0
+        sub     x0, x0, x2, lsl #4
         mov     x5, x13
         add     x4, x4, x2, lsl #3
         add     x7, x7, x8, lsl #3
