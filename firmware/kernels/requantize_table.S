@@ -6,14 +6,14 @@
 //
 // Arithmetic: requantize_table.h. Packs: docs/weight-image.md. weights: [2 halves of 8 columns][k / 4][8 columns][4 k].
 //   x0, x7 codes of a half's quad 0 and quad 1, advance   x1 weights of columns 0..7, x2 of 8..15, both advance
-//   x3 multipliers   x5 k left   x6 di and mi of the group, advances
+//   x3 multipliers   x5 k left   x6 di and mi of a pack's groups
 //
 // Vector registers, in four banks:
 //   A codes         v16..v19: two of a half's columns and 8 k each, two codes a byte
 //   B tables        v0..v7: the 16 entries of a half's columns
 //   accumulators    none; v8..v11 are the indices into pairs of tables: code + 16 x (column & 1). What BIT and SRI
 //                   put into the low half of a byte leaves the 16 in place, so that an index is one instruction
-//   scratch         v12..v21: entries as they are made; v12..v15, v20: weights
+//   scratch         v12..v19, v21..v23: entries as they are made; v12..v15, v20: weights
 //   constants       v24 15 in every byte, v25 128 in every int16, v26..v29 byte numbers that repeat a pair of int16
 //                   four times, v30, v31 that put a column's entries in order
 //
@@ -47,39 +47,44 @@ requantize_table_constants:
         .byte   \column + 24, \column + 25, \column + 26, \column + 27
         .endr
 
-// Tables of two columns: codes 4-7 from \zip of \low and \high, four times the scale by \repeat.
-.macro pair_tables first, second, zip, low, high, repeat
-        \zip    v12.4s, \low\().4s, \high\().4s
-        tbl     v13.16b, {v15.16b}, \repeat\().16b
-        add     v14.8h, v12.8h, v13.8h          // codes 8-11
-        subhn   v19.8b, v12.8h, v13.8h
-        uzp2    v18.16b, v12.16b, v14.16b
-        addhn2  v19.16b, v14.8h, v13.8h
-        tbl     \first\().16b, {v18.16b, v19.16b}, v30.16b
-        tbl     \second\().16b, {v18.16b, v19.16b}, v31.16b
+// The scales of 8 columns, four times as much, and their entries of code 4: v22, v21, v23. For half \half of group
+// \group of the pack whose scale lines are at x6. A chain of 20 cycles: begun among the weights of the half before.
+.macro begin_tables group, half
+        ldr     q22, [x6, #(64 * \group + 16 * \half)]
+        ldr     q23, [x6, #(64 * \group + 16 * \half + 32)]
+        ldr     q21, [x3, #(16 * \half)]
+        sqrdmulh v22.8h, v22.8h, v21.8h
+        sqrdmulh v23.8h, v23.8h, v21.8h
+        shl     v21.8h, v22.8h, #2
+        add     v23.8h, v23.8h, v25.8h
+        add     v23.8h, v23.8h, v21.8h
 .endm
 
-// v0..v7 from di at x6, mi behind it, and the multipliers of half \half.
-.macro half_tables half
-        ldr     q12, [x6, #(16 * \half)]
-        ldr     q13, [x6, #(32 + 16 * \half)]
-        ldr     q14, [x3, #(16 * \half)]
-        sqrdmulh v12.8h, v12.8h, v14.8h
-        sqrdmulh v13.8h, v13.8h, v14.8h
-        add     v13.8h, v13.8h, v25.8h
-        shl     v15.8h, v12.8h, #2
-        add     v13.8h, v13.8h, v15.8h          // codes 4, 5, 6, 7 of 8 columns
-        add     v14.8h, v13.8h, v12.8h
-        add     v18.8h, v14.8h, v12.8h
-        add     v19.8h, v18.8h, v12.8h
-        zip1    v16.8h, v13.8h, v14.8h
-        zip2    v17.8h, v13.8h, v14.8h
-        zip1    v20.8h, v18.8h, v19.8h
-        zip2    v21.8h, v18.8h, v19.8h
-        pair_tables v0, v1, zip1, v16, v20, v26
-        pair_tables v2, v3, zip2, v16, v20, v27
-        pair_tables v4, v5, zip1, v17, v21, v28
-        pair_tables v6, v7, zip2, v17, v21, v29
+// Tables of two columns from codes 4-7, \zip of \low and \high, and four times the scale, \repeat.
+.macro pair_tables first, second, zip, low, high, repeat
+        \zip    v12.4s, \low\().4s, \high\().4s
+        tbl     v13.16b, {v21.16b}, \repeat\().16b
+        add     v14.8h, v12.8h, v13.8h          // codes 8-11
+        subhn   v23.8b, v12.8h, v13.8h
+        uzp2    v22.16b, v12.16b, v14.16b
+        addhn2  v23.16b, v14.8h, v13.8h
+        tbl     \first\().16b, {v22.16b, v23.16b}, v30.16b
+        tbl     \second\().16b, {v22.16b, v23.16b}, v31.16b
+.endm
+
+// v0..v7 from v21..v23.
+.macro half_tables
+        add     v12.8h, v23.8h, v22.8h
+        add     v13.8h, v12.8h, v22.8h
+        add     v14.8h, v13.8h, v22.8h
+        zip1    v16.8h, v23.8h, v12.8h
+        zip2    v17.8h, v23.8h, v12.8h
+        zip1    v18.8h, v13.8h, v14.8h
+        zip2    v19.8h, v13.8h, v14.8h
+        pair_tables v0, v1, zip1, v16, v18, v26
+        pair_tables v2, v3, zip2, v16, v18, v27
+        pair_tables v4, v5, zip1, v17, v19, v28
+        pair_tables v6, v7, zip2, v17, v19, v29
 .endm
 
 // Weights of runs \run and \run + 1 by the indices in v8..v11.
@@ -111,10 +116,12 @@ requantize_table_constants:
         look_up \out, (\run + 4)
 .endm
 
-.macro table_half out, half
-        half_tables \half
+// A half; then what begins the tables of half \next of group \group.
+.macro table_half out, group, next
+        half_tables
         add     x7, x0, #64
         two_runs \out, 0
+        begin_tables \group, \next
         two_runs \out, 2
         mov     x0, x7
         add     \out, \out, #256
@@ -139,14 +146,16 @@ func requantize_table_q4_1
         mov     v9.16b, v8.16b
         mov     v10.16b, v8.16b
         mov     v11.16b, v8.16b
-1:      add     x6, x0, #512
-        table_half x1, 0
-        table_half x2, 1
-        add     x6, x6, #64
-        table_half x1, 0
-        table_half x2, 1
-        add     x0, x0, #128
+        add     x6, x0, #512
+        begin_tables 0, 0
+1:      table_half x1, 0, 1
+        table_half x2, 1, 0
+        table_half x1, 1, 1
         subs    x5, x5, #64
+        add     x8, x6, #640
+        csel    x6, x8, x6, ne                  // behind the last pack there may be nothing to read
+        table_half x2, 0, 0
+        add     x0, x0, #128
         b.ne    1b
         ldp     d10, d11, [sp, #16]
         ldp     d12, d13, [sp, #32]
