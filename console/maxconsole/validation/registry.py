@@ -29,7 +29,13 @@ BOARD_CHECKS: tuple[Check, ...] = (
     memory.CHECK,
 )
 
-LLAMA_CHECKS: tuple[Check, ...] = (engine_llama.E4, engine_llama.E5, engine_llama.E5B, engine_llama.E5C)
+LLAMA_CHECKS: tuple[Check, ...] = (
+    engine_llama.E4,
+    engine_llama.E5,
+    engine_llama.E5B,
+    engine_llama.E5C,
+    engine_llama.E5D,
+)
 
 ENGINE_CHECKS: tuple[Check, ...] = (
     engine_kernels.CHECK,
