@@ -55,8 +55,12 @@ static struct knowledge *known_to(const struct core *core) {
     return &known[core - cores];
 }
 
+static uint64_t whole_cycles(uint64_t ticks) {
+    return (ticks + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE * TICKS_PER_CYCLE;
+}
+
 static uint64_t now_of(const struct core *core) {
-    return (core->ticks + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE * TICKS_PER_CYCLE;
+    return whole_cycles(core->ticks);
 }
 
 static void write_record(uint32_t sequence) {
@@ -177,12 +181,11 @@ static enum npu_code look(struct core *core, uint32_t sequence, uint64_t deadlin
     if (state != NPU_CODE_BUSY)
         return state;
     const uint64_t now = now_of(core), end = npu_time_of(sequence)->end;
-    const uint64_t goes_on =
-        now > end ? now : (end + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE * TICKS_PER_CYCLE;
-    if (goes_on > deadline) {
+    if (end > deadline) { // also one that never comes
         core->ticks = deadline;
         return deadline > now ? NPU_CODE_TIMEOUT : NPU_CODE_BUSY;
     }
+    const uint64_t goes_on = now > end ? now : whole_cycles(end);
     weave_log(core, now, sequence, WEAVE_NPU_WAIT, (goes_on - now) / TICKS_PER_CYCLE, true);
     core->ticks = goes_on;
     observe(core, sequence);
