@@ -27,6 +27,10 @@
 //     N x 64             its column factors
 //     4 * V              logits, V = vocabulary rounded up to a multiple of 16
 //     V' / 8             a bit per token for sampling, V' = vocabulary rounded up to a multiple of 32
+//   NPU_POOL, where there is an NPU and they fit. H is half of B rounded up to a multiple of 8
+//     2 x H * K, H * K / 4, H * K / 8, H * 4   quantized rows of each half, as above
+//     B * q * 4, 2 x B * c * 4, 2 x B * f * 4, B * h * 4
+//                        outputs: queries, keys, values, gate, up, attn_output or ffn_down
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
 //     layers * kv_heads * P * (64 * d + 256)
 //     P * 128            token ids
@@ -52,6 +56,29 @@
 
 enum outputs { OUTPUTS_NONE, OUTPUTS_LAST, OUTPUTS_ALL };
 
+#define OFFLOAD_HALVES 2
+
+// Jobs of the NPU that a half of the batch waits for.
+struct offload_job {
+    uint32_t sequence;
+    enum kernel kernel;
+    unsigned layer;
+    uint64_t macs;
+};
+struct offload_pending {
+    struct offload_job jobs[3]; // in the order in which they run
+    unsigned count;
+    bool any; // products at all, be it on the cores
+};
+
+// What the NPU reads and writes, all in its own memory; and what it is doing.
+struct offload_buffers {
+    struct activations input[OFFLOAD_HALVES];         // quantized rows of each half
+    float *query, *key, *value, *gate, *up, *product; // [batch_max][outputs]
+    struct offload_pending pending[OFFLOAD_HALVES];   // core 0 writes it between two barriers
+    bool failed;                                      // a job of this batch
+};
+
 struct forward {
     const struct model *model;
     struct kv_ring ring;
@@ -66,8 +93,13 @@ struct forward {
     float *columns; // [cores][batch_max][16]
     struct activations quantized;
     struct int8_activations tiles; // in the same memory
-    float *rope;                   // [batch_max][head_dim]
-    float *sink_rope;              // [head_dim]
+    bool offload;                  // the next batch's matrix products go to the NPU: engine/offload.h
+    bool offloaded;                // one has been since this was set to false
+    bool npu_ready;                // its memory holds the buffers
+    size_t npu_bytes;              // that they take
+    struct offload_buffers npu;
+    float *rope;      // [batch_max][head_dim]
+    float *sink_rope; // [head_dim]
     struct panel panels[BOARD_CORES];
     struct int8_panel int8_panels[BOARD_CORES];
     float *logits;      // [vocabulary, padded to 16]

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xd00334d3u // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0x882f9f21u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -31,7 +31,7 @@ enum message_type {
     MESSAGE_TYPE_STATUS = 11,
     MESSAGE_TYPE_LOGITS = 12,
     MESSAGE_TYPE_POOLS = 13,
-    MESSAGE_TYPE_NPU_JOBS = 14,
+    MESSAGE_TYPE_NPU_EVENTS = 14,
     MESSAGE_TYPE_PROMPT_PART = 64,
     MESSAGE_TYPE_GENERATE = 65,
     MESSAGE_TYPE_CANCEL = 66,
@@ -220,7 +220,7 @@ _Static_assert(sizeof(struct kernel_event) == 64, "KernelEvent has padding");
 // Kernels: no fixed part, struct kernel_event[] up to the end of the payload
 
 // one job of the NPU; times are the board's cycles
-struct npu_job {
+struct npu_event {
     uint8_t kernel; // what it computed
     uint8_t phase;
     uint16_t layer;
@@ -232,9 +232,9 @@ struct npu_job {
     uint64_t bytes; // moved over the memory bus
     uint64_t mac_cycles; // that the multiply-accumulates alone take; the rest is the bus
 };
-_Static_assert(sizeof(struct npu_job) == 56, "NpuJob has padding");
+_Static_assert(sizeof(struct npu_event) == 56, "NpuEvent has padding");
 
-// NpuJobs: no fixed part, struct npu_job[] up to the end of the payload
+// NpuEvents: no fixed part, struct npu_event[] up to the end of the payload
 
 struct kernel_total {
     uint8_t kernel;

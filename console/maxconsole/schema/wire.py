@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xD00334D3
+SCHEMA_HASH: Final = 0x882F9F21
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -46,7 +46,7 @@ class MessageType(IntEnum):
     STATUS = 11
     LOGITS = 12
     POOLS = 13
-    NPU_JOBS = 14
+    NPU_EVENTS = 14
     PROMPT_PART = 64
     GENERATE = 65
     CANCEL = 66
@@ -483,7 +483,7 @@ class Kernels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NpuJob:
+class NpuEvent:
     """One job of the NPU; times are the board's cycles."""
 
     SIZE: ClassVar[int] = 56
@@ -529,14 +529,14 @@ class NpuJob:
                 self.mac_cycles,
             )
         except (struct.error, OverflowError) as error:
-            raise ValueError(f"NpuJob: {error}") from error
+            raise ValueError(f"NpuEvent: {error}") from error
         return fixed
 
     @classmethod
-    def unpack(cls, data: builtins.bytes | memoryview) -> NpuJob:
+    def unpack(cls, data: builtins.bytes | memoryview) -> NpuEvent:
         """From exactly SIZE bytes."""
         if len(data) != 56:
-            raise ValueError(f"NpuJob: {len(data)} bytes where 56 are needed")
+            raise ValueError(f"NpuEvent: {len(data)} bytes where 56 are needed")
         values = cls.LAYOUT.unpack_from(data)
         return cls(
             kernel=values[0],
@@ -553,22 +553,22 @@ class NpuJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NpuJobs:
-    """0 bytes, then a run of NpuJob up to the end."""
+class NpuEvents:
+    """0 bytes, then a run of NpuEvent up to the end."""
 
     SIZE: ClassVar[int] = 0
 
-    tail: tuple[NpuJob, ...] = ()
+    tail: tuple[NpuEvent, ...] = ()
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""
         return b"".join(one.pack() for one in self.tail)
 
     @classmethod
-    def unpack(cls, data: bytes | memoryview) -> NpuJobs:
+    def unpack(cls, data: bytes | memoryview) -> NpuEvents:
         """From the whole payload."""
         return cls(
-            tail=codec.unpack_structs(NpuJob, data),
+            tail=codec.unpack_structs(NpuEvent, data),
         )
 
 
