@@ -8,7 +8,7 @@
 
 #define PAGE_BYTES 4096
 #define DEVICE_PAGE_MAGIC 0x31565158u // the plug-in writes it at start; 0 means that no plug-in is loaded
-#define DEVICE_PAGE_VERSION 2
+#define DEVICE_PAGE_VERSION 3
 
 struct device_page_sample {
     uint64_t cycles;
@@ -21,6 +21,23 @@ struct device_page_sample {
     uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct device_page_sample) == 128, "PmuSample has padding");
+
+struct npu_core {
+    uint32_t sequence; // guest: the job that the core's store to npu_wait or npu_look means
+    uint32_t code; // NpuCode (npu.toml): the answer
+};
+_Static_assert(sizeof(struct npu_core) == 8, "NpuCore has padding");
+
+struct npu_record {
+    uint32_t sequence; // 0: none yet
+    uint32_t code; // NpuCode
+    uint64_t submitted; // cycles, from here on: the store to npu_start
+    uint64_t begin; // after start-up, and after the end of the job before
+    uint64_t end; // as far as known: exact once all cores have passed a barrier behind it
+    uint64_t mac_cycles; // what the arithmetic alone takes
+    uint64_t bytes; // over the bus
+};
+_Static_assert(sizeof(struct npu_record) == 48, "NpuRecord has padding");
 
 struct device_page {
     uint32_t magic; // plug-in -> guest
@@ -36,9 +53,20 @@ struct device_page {
     uint32_t mode; // 0 fast, 1 timed
     uint16_t counter_events[6]; // guest: PMU event numbers behind PmuSample.counters, from the next latch on
     uint32_t pause; // guest stores its core number: nothing is modeled from here to its next latch
-    uint8_t reserved2[952];
+    uint32_t npu_start; // guest stores its core number: the job described at npu_descriptor is queued, or refused (npu_code)
+    uint32_t npu_wait; // likewise: its clock goes on at the end of job npu_core[n].sequence, or after npu_timeout
+    uint32_t npu_look; // likewise, without waiting
+    uint32_t npu_reset; // likewise: jobs that nobody has observed end without a result
+    uint64_t npu_descriptor; // guest: address of an NpuJob, 64-byte aligned
+    uint64_t npu_timeout; // guest: cycles
+    uint32_t npu_present; // plug-in -> guest: 1 where the board has an NPU
+    uint32_t npu_code; // NpuCode of the last store to npu_start
+    uint32_t npu_sequence; // number of the job that was accepted last; from 1
+    uint8_t reserved2[908];
     struct device_page_sample core[4];
+    struct npu_core npu_core[4];
+    struct npu_record npu_record[32]; // NPU_RECORDS: job n in n % 32
 };
-_Static_assert(sizeof(struct device_page) == 1536, "DevicePage has padding");
+_Static_assert(sizeof(struct device_page) == 3104, "DevicePage has padding");
 
 #endif // SCHEMA_DEVICE_PAGE_H

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import builtins
 import struct
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -16,7 +17,7 @@ from maxconsole.schema import codec
 PAGE_BYTES: Final = 4096
 #: the plug-in writes it at start; 0 means that no plug-in is loaded
 DEVICE_PAGE_MAGIC: Final = 0x31565158
-DEVICE_PAGE_VERSION: Final = 2
+DEVICE_PAGE_VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +79,109 @@ class PmuSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DevicePage:
-    """1536 bytes."""
+class NpuCore:
+    """8 bytes."""
 
-    SIZE: ClassVar[int] = 1536
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIQQIIQII6HI952x512s")
+    SIZE: ClassVar[int] = 8
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<II")
     DTYPE = codec.Dtype(
-        1536,
+        8,
+        ("sequence", "<u4", 0),
+        ("code", "<u4", 4),
+    )
+
+    sequence: int  # guest: the job that the core's store to npu_wait or npu_look means
+    code: int  # NpuCode (npu.toml): the answer
+
+    def pack(self) -> bytes:
+        """The bytes, little-endian."""
+        try:
+            fixed = self.LAYOUT.pack(
+                self.sequence,
+                self.code,
+            )
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"NpuCore: {error}") from error
+        return fixed
+
+    @classmethod
+    def unpack(cls, data: bytes | memoryview) -> NpuCore:
+        """From exactly SIZE bytes."""
+        if len(data) != 8:
+            raise ValueError(f"NpuCore: {len(data)} bytes where 8 are needed")
+        values = cls.LAYOUT.unpack_from(data)
+        return cls(
+            sequence=values[0],
+            code=values[1],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NpuRecord:
+    """48 bytes."""
+
+    SIZE: ClassVar[int] = 48
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIQQQQQ")
+    DTYPE = codec.Dtype(
+        48,
+        ("sequence", "<u4", 0),
+        ("code", "<u4", 4),
+        ("submitted", "<u8", 8),
+        ("begin", "<u8", 16),
+        ("end", "<u8", 24),
+        ("mac_cycles", "<u8", 32),
+        ("bytes", "<u8", 40),
+    )
+
+    sequence: int  # 0: none yet
+    code: int  # NpuCode
+    submitted: int  # cycles, from here on: the store to npu_start
+    begin: int  # after start-up, and after the end of the job before
+    end: int  # as far as known: exact once all cores have passed a barrier behind it
+    mac_cycles: int  # what the arithmetic alone takes
+    bytes: int  # over the bus
+
+    def pack(self) -> builtins.bytes:
+        """The bytes, little-endian."""
+        try:
+            fixed = self.LAYOUT.pack(
+                self.sequence,
+                self.code,
+                self.submitted,
+                self.begin,
+                self.end,
+                self.mac_cycles,
+                self.bytes,
+            )
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"NpuRecord: {error}") from error
+        return fixed
+
+    @classmethod
+    def unpack(cls, data: builtins.bytes | memoryview) -> NpuRecord:
+        """From exactly SIZE bytes."""
+        if len(data) != 48:
+            raise ValueError(f"NpuRecord: {len(data)} bytes where 48 are needed")
+        values = cls.LAYOUT.unpack_from(data)
+        return cls(
+            sequence=values[0],
+            code=values[1],
+            submitted=values[2],
+            begin=values[3],
+            end=values[4],
+            mac_cycles=values[5],
+            bytes=values[6],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicePage:
+    """3104 bytes."""
+
+    SIZE: ClassVar[int] = 3104
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IIIIQQIIQII6HIIIIIQQIII908x512s32s1536s")
+    DTYPE = codec.Dtype(
+        3104,
         ("magic", "<u4", 0),
         ("version", "<u4", 4),
         ("latch", "<u4", 8),
@@ -98,7 +195,18 @@ class DevicePage:
         ("mode", "<u4", 52),
         ("counter_events", ("<u2", 6), 56),
         ("pause", "<u4", 68),
+        ("npu_start", "<u4", 72),
+        ("npu_wait", "<u4", 76),
+        ("npu_look", "<u4", 80),
+        ("npu_reset", "<u4", 84),
+        ("npu_descriptor", "<u8", 88),
+        ("npu_timeout", "<u8", 96),
+        ("npu_present", "<u4", 104),
+        ("npu_code", "<u4", 108),
+        ("npu_sequence", "<u4", 112),
         ("core", (PmuSample, 4), 1024),
+        ("npu_core", (NpuCore, 4), 1536),
+        ("npu_record", (NpuRecord, 32), 1568),
     )
 
     magic: int  # plug-in -> guest
@@ -114,7 +222,18 @@ class DevicePage:
     mode: int  # 0 fast, 1 timed
     counter_events: tuple[int, ...]  # guest: PMU event numbers behind PmuSample.counters, from the next latch on
     pause: int  # guest stores its core number: nothing is modeled from here to its next latch
+    npu_start: int  # guest stores its core number: the job described at npu_descriptor is queued, or refused (npu_code)
+    npu_wait: int  # likewise: its clock goes on at the end of job npu_core[n].sequence, or after npu_timeout
+    npu_look: int  # likewise, without waiting
+    npu_reset: int  # likewise: jobs that nobody has observed end without a result
+    npu_descriptor: int  # guest: address of an NpuJob, 64-byte aligned
+    npu_timeout: int  # guest: cycles
+    npu_present: int  # plug-in -> guest: 1 where the board has an NPU
+    npu_code: int  # NpuCode of the last store to npu_start
+    npu_sequence: int  # number of the job that was accepted last; from 1
     core: tuple[PmuSample, ...]
+    npu_core: tuple[NpuCore, ...]
+    npu_record: tuple[NpuRecord, ...]  # NPU_RECORDS: job n in n % 32
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""
@@ -133,7 +252,18 @@ class DevicePage:
                 self.mode,
                 *codec.filled(self.counter_events, 6, 0, "DevicePage.counter_events"),
                 self.pause,
+                self.npu_start,
+                self.npu_wait,
+                self.npu_look,
+                self.npu_reset,
+                self.npu_descriptor,
+                self.npu_timeout,
+                self.npu_present,
+                self.npu_code,
+                self.npu_sequence,
                 codec.pack_structs(self.core, 4, "DevicePage.core"),
+                codec.pack_structs(self.npu_core, 4, "DevicePage.npu_core"),
+                codec.pack_structs(self.npu_record, 32, "DevicePage.npu_record"),
             )
         except (struct.error, OverflowError) as error:
             raise ValueError(f"DevicePage: {error}") from error
@@ -142,8 +272,8 @@ class DevicePage:
     @classmethod
     def unpack(cls, data: bytes | memoryview) -> DevicePage:
         """From exactly SIZE bytes."""
-        if len(data) != 1536:
-            raise ValueError(f"DevicePage: {len(data)} bytes where 1536 are needed")
+        if len(data) != 3104:
+            raise ValueError(f"DevicePage: {len(data)} bytes where 3104 are needed")
         values = cls.LAYOUT.unpack_from(data)
         return cls(
             magic=values[0],
@@ -159,5 +289,16 @@ class DevicePage:
             mode=values[10],
             counter_events=values[11:17],
             pause=values[17],
-            core=codec.unpack_structs(PmuSample, values[18]),
+            npu_start=values[18],
+            npu_wait=values[19],
+            npu_look=values[20],
+            npu_reset=values[21],
+            npu_descriptor=values[22],
+            npu_timeout=values[23],
+            npu_present=values[24],
+            npu_code=values[25],
+            npu_sequence=values[26],
+            core=codec.unpack_structs(PmuSample, values[27]),
+            npu_core=codec.unpack_structs(NpuCore, values[28]),
+            npu_record=codec.unpack_structs(NpuRecord, values[29]),
         )
