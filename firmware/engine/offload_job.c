@@ -14,9 +14,9 @@ static bool is_taken(enum tensor_format format) {
     return format == TENSOR_FORMAT_Q4_0 || format == TENSOR_FORMAT_Q4_1 || format == TENSOR_FORMAT_Q8_0;
 }
 
-static void fail(struct forward *f, const char *what, unsigned layer) {
+static void fail(struct forward *f, const char *what, enum npu_code code, unsigned layer) {
     if (!f->npu.failed)
-        log_text(LOG_LEVEL_ERROR, "NPU, layer %u: %s: %s", layer, what, npu_error_text());
+        log_text(LOG_LEVEL_ERROR, "NPU, layer %u: %s: %s", layer, what, npu_code_text(code));
     f->npu.failed = true;
 }
 
@@ -25,24 +25,24 @@ static void submit(const struct pass *p, struct offload_pending *pending, const 
                    struct interval rows, const struct product *product) {
     const struct matrix *m = product->m;
     const unsigned count = rows.to - rows.from;
-    const struct npu_job job = {.kind = NPU_KIND_LINEAR,
-                                .format = (uint8_t)m->format,
-                                .output = NPU_OUTPUT_F32,
-                                .rows = count,
-                                .panels = m->rows / PANEL_COLUMNS,
-                                .k = x->k,
-                                .packs = (uintptr_t)m->packs,
-                                .values = (uintptr_t)x->values,
-                                .groups = (uintptr_t)x->groups,
-                                .row_scales = (uintptr_t)x->row_scales,
-                                .out = (uintptr_t)(product->y + (size_t)rows.from * m->rows),
-                                .out_stride = m->rows * sizeof(float)};
+    const _Alignas(CACHE_LINE) struct npu_job job = {
+        .format = m->format,
+        .output = NPU_OUTPUT_F32,
+        .rows = count,
+        .panels = m->rows / PANEL_COLUMNS,
+        .k = x->k,
+        .weights = (uintptr_t)m->packs,
+        .values = (uintptr_t)x->values,
+        .groups = (uintptr_t)x->groups,
+        .row_scales = (uintptr_t)x->row_scales,
+        .out = (uintptr_t)(product->y + (size_t)rows.from * m->rows),
+        .out_stride = m->rows * sizeof(float)};
     const uint32_t sequence = count == 0 || p->f->npu.failed ? 0 : npu_submit(&job);
     if (sequence != 0)
         pending->jobs[pending->count++] =
             (struct offload_job){sequence, product->kernel, p->layer, (uint64_t)count * m->rows * m->k};
     else if (count != 0)
-        fail(p->f, "a job is refused", p->layer);
+        fail(p->f, "a job is refused", npu_error(), p->layer);
 }
 
 // This core's columns, written back so that no cache holds what it has not read from memory.
@@ -60,14 +60,24 @@ static void multiply(const struct pass *p, const struct activations *x, struct i
         cache_clean(y, (panels.to - panels.from) * PANEL_COLUMNS * sizeof *y);
 }
 
+// Core 0, behind a barrier that all cores have passed since they waited: times are exact then.
+static void record(struct offload_pending *pending) {
+    for (const struct offload_job *job = pending->jobs; job < pending->jobs + pending->count; job++) {
+        struct npu_record times;
+        if (npu_times(job->sequence, &times))
+            telemetry_npu(job->kernel, job->layer, job->macs, &times);
+    }
+    pending->count = 0;
+}
+
 void offload_products(const struct pass *p, unsigned half, struct interval rows,
                       const struct product *products, unsigned count) {
     struct offload_pending *pending = &p->f->npu.pending[half];
     struct activations x = p->f->npu.input[half];
     x.k = padded_k(products[0].m->k);
     if (p->share.part == 0) {
+        record(pending);
         pending->any = true;
-        pending->count = 0;
         for (unsigned i = 0; i < count; i++)
             if (is_taken(products[i].m->format))
                 submit(p, pending, &x, rows, &products[i]);
@@ -83,18 +93,10 @@ bool offload_wait(const struct pass *p, unsigned half) {
     if (pending->count == 0)
         return pending->any;
     span_begin(&span);
-    const enum npu_result result =
-        npu_wait(pending->jobs[pending->count - 1].sequence); // in order: all of them
+    const enum npu_code code = npu_wait(pending->jobs[pending->count - 1].sequence); // and all before it
     span_end(&span, KERNEL_NPU_WAIT, p->layer, 0);
-    if (p->share.part != 0)
-        return true;
-    if (result != NPU_RESULT_DONE)
-        fail(p->f, "a job has not ended well", p->layer);
-    for (const struct offload_job *job = pending->jobs; job < pending->jobs + pending->count; job++) {
-        struct npu_times times;
-        if (npu_times(job->sequence, &times))
-            telemetry_npu(job->kernel, job->layer, job->macs, &times);
-    }
+    if (p->share.part == 0 && code != NPU_CODE_DONE)
+        fail(p->f, "a job has not ended well", code, p->layer);
     return true;
 }
 
@@ -103,6 +105,7 @@ void offload_drain(struct forward *f) {
         struct offload_pending *pending = &f->npu.pending[half];
         for (unsigned i = 0; i < pending->count; i++)
             npu_wait(pending->jobs[i].sequence);
+        record(pending);
         *pending = (struct offload_pending){0};
     }
 }

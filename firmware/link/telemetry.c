@@ -202,7 +202,7 @@ void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uin
     *sum = (struct span_sum){0};
 }
 
-void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs, const struct npu_times *times) {
+void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs, const struct npu_record *times) {
     if (!events_on)
         return;
     if (npu_count == NPU_EVENTS_MAX) {

@@ -49,7 +49,7 @@ void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uin
 void telemetry_waited(unsigned layer, bool began);
 
 /// Records a finished job of the NPU. Core 0.
-void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs, const struct npu_times *times);
+void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs, const struct npu_record *times);
 
 /// Sends the frames that all cores have made. Core 0, outside of jobs.
 void telemetry_collect(void);
@@ -101,7 +101,7 @@ static inline void telemetry_waited(unsigned layer, bool began) {
     (void)layer, (void)began;
 }
 static inline void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs,
-                                 const struct npu_times *times) {
+                                 const struct npu_record *times) {
     (void)kernel, (void)layer, (void)macs, (void)times;
 }
 static inline void telemetry_collect(void) {}
