@@ -243,6 +243,7 @@ void telemetry_collect(void) {
 void telemetry_flush(void) {
     struct core_telemetry *own = &cores[core_number()];
     uint64_t begin = pmu_cycles();
+    send_npu_events(own);
     // Core 0 last: the end of a step is among its events, and ends what the console shows of it.
     for (struct core_telemetry *core = cores + BOARD_CORES; core-- > cores;) {
         if (core != own && core->since_count != 0) { // it waits for its next job, and has not done so yet

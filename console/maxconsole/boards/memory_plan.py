@@ -28,8 +28,8 @@ class Plan:
     """Memory of one board, for one model and context.
 
     `facts` and `longest_context` are None in a plan that was made for no particular model. `free` is what no pool and
-    no image takes. `longest_context` is the longest that this board could hold. `npu` is the NPU's carve-out with the buffers that the engine takes of it, nothing where
-    they do not fit; None on a board without an NPU.
+    no image takes. `longest_context` is the longest that this board could hold. `npu` is the NPU's carve-out with what
+    the engine takes of it, which is nothing where its buffers do not fit; None on a board without an NPU.
     """
 
     board: str
