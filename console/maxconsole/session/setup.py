@@ -27,8 +27,9 @@ class Setup:
 
     Prompts of `int8_tokens` tokens and more are computed with weights requantized to int8, which is quicker and less
     exact; 0: none is. With `npu` other than off, prompts are computed with the file's own weights. `cores` None leaves
-    to the firmware how many work. `link` None is what the board's profile says. `port` names the serial port of a board that runs already, which is then not flashed; `baud` None is its profile's rate. `record` names a file for everything that the link carries, from the first byte on; an existing one is only
-    replaced with `overwrite`.
+    to the firmware how many work. `link` None is what the board's profile says. `port` names the serial port of a board
+    that runs already, which is then not flashed; `baud` None is its profile's rate. `record` names a file for
+    everything that the link carries, from the first byte on; an existing one is only replaced with `overwrite`.
     """
 
     board: str = DEFAULT_BOARD
