@@ -8,11 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "npu.h"
 #include "report.h"
 #include "schema/device_page.h"
 #include "sync.h"
 
-_Static_assert(offsetof(struct device_page, pause) + 4 <= DOORBELL_BYTES, "a doorbell lies outside");
+_Static_assert(offsetof(struct device_page, npu_reset) + 4 <= DOORBELL_BYTES, "a doorbell lies outside");
 _Static_assert(sizeof((struct device_page *)0)->counter_events / sizeof(uint16_t) == EVENTS, "six counters");
 _Static_assert(sizeof((struct device_page *)0)->core / sizeof(struct device_page_sample) == MODEL_CORES,
                "cores");
@@ -32,10 +33,14 @@ const char *device_page_open(const struct options *options) {
         return "the RAM file is too small";
     }
     page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    const char *error = "the RAM file cannot be mapped";
+    if (page != MAP_FAILED) {
+        memset(page, 0, sizeof *page);
+        error = npu_open(options, fd, page);
+    }
     close(fd);
-    if (page == MAP_FAILED)
-        return "the RAM file cannot be mapped";
-    memset(page, 0, sizeof *page);
+    if (error)
+        return error;
     page->version = DEVICE_PAGE_VERSION;
     page->counter_hz = options->clock_hz;
     page->model_version = MODEL_VERSION;
@@ -84,6 +89,18 @@ void device_page_stored(struct core *core, unsigned offset, unsigned segments) {
         break;
     case offsetof(struct device_page, pause):
         core->paused = true;
+        break;
+    case offsetof(struct device_page, npu_start):
+        npu_start(core);
+        break;
+    case offsetof(struct device_page, npu_wait):
+        npu_wait(core);
+        break;
+    case offsetof(struct device_page, npu_look):
+        npu_look(core);
+        break;
+    case offsetof(struct device_page, npu_reset):
+        npu_reset(core);
         break;
     }
     // Every latch looks at the region too, so that the other cores learn of it.

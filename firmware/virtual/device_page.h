@@ -10,7 +10,7 @@
 #include "options.h"
 
 /// The guest's stores to these first bytes of the page have effects.
-enum { DOORBELL_BYTES = 72 };
+enum { DOORBELL_BYTES = 88 };
 
 /// Maps the page and introduces the plug-in to the guest. Returns NULL, or what went wrong.
 const char *device_page_open(const struct options *options);

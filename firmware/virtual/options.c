@@ -60,6 +60,20 @@ static bool tlb(const char *text, struct options *o) {
     return true;
 }
 
+static bool npu(const char *text, struct options *o) {
+    uint64_t value[6];
+    if (numbers(text, value, 6) != 6 || !value[1] || value[2] > UINT32_MAX || !value[3] || !value[4] ||
+        !value[5])
+        return false;
+    o->npu.base = value[0];
+    o->npu.bytes = value[1];
+    o->npu.startup_cycles = value[2];
+    o->npu.bytes_per_s = value[3];
+    o->npu.macs_per_s[0] = value[4];
+    o->npu.macs_per_s[1] = value[5];
+    return true;
+}
+
 static bool mark(struct options *o, enum mark_kind kind, const char *text) {
     if (o->marks == MARKS || numbers(text, &o->mark[o->marks].address, 1) != 1)
         return false;
@@ -100,6 +114,8 @@ static bool set(struct options *o, const char *key, const char *text) {
         return bandwidths(text, o->dram_write);
     if (!strcmp(key, "tlb"))
         return tlb(text, o);
+    if (!strcmp(key, "npu"))
+        return npu(text, o);
     if (!strcmp(key, "mode"))
         return (o->timed = !strcmp(text, "timed")) || !strcmp(text, "fast");
     if (!strcmp(key, "verify"))
@@ -140,6 +156,8 @@ static bool set(struct options *o, const char *key, const char *text) {
         o->outstanding_misses = (unsigned)value[0];
     else if (!strcmp(key, "outstanding_l2_misses"))
         o->outstanding_l2_misses = (unsigned)value[0];
+    else if (!strcmp(key, "npu_hangs"))
+        o->npu.hangs = (uint32_t)value[0];
     else if (!strcmp(key, "threads"))
         o->threads = (unsigned)value[0];
     else if (!strcmp(key, "parent"))
@@ -160,6 +178,9 @@ static const char *wrong_place(const struct options *o) {
     if (o->device_page & 4095 || o->device_page < o->ram_base ||
         o->device_page - o->ram_base > o->ram_bytes - 4096)
         return "device_page= must be the address of a page of RAM";
+    if (o->npu.bytes && (o->npu.base < o->ram_base || o->npu.bytes > o->ram_bytes ||
+                         o->npu.base - o->ram_base > o->ram_bytes - o->npu.bytes))
+        return "npu= must name a part of RAM";
     return NULL;
 }
 

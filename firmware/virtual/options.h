@@ -38,9 +38,17 @@ struct options {
     struct {
         unsigned entries, second_entries, second_ways;
         unsigned second_cycles, walk_cycles; // beyond a hit in the first level; beyond one in the second
-    } tlb;                    // tlb=ENTRIES:SECOND_ENTRIES:SECOND_WAYS:SECOND_CYCLES:WALK_CYCLES
-    uint16_t events[EVENTS];  // events=N:N:...: PMU event numbers behind the six counters at power-on
-    unsigned uncached_ranges; // uncached=BASE:BYTES, repeated: mapped non-cacheable by the firmware
+    } tlb;                   // tlb=ENTRIES:SECOND_ENTRIES:SECOND_WAYS:SECOND_CYCLES:WALK_CYCLES
+    uint16_t events[EVENTS]; // events=N:N:...: PMU event numbers behind the six counters at power-on
+    struct {
+        uint64_t base, bytes; // where results may go: physical; 0 bytes where there is no NPU
+        uint64_t
+            startup_cycles;   // from its submission, or the end of the job before, to a job's first transfer
+        uint64_t bytes_per_s; // of its own way to the bus
+        uint64_t macs_per_s[2]; // with weights of 4 bits, of 8
+        uint32_t hangs;         // npu_hangs=N: job N never ends (for tests); 0: none
+    } npu;                      // npu=BASE:BYTES:STARTUP_CYCLES:BYTES_PER_S:MACS4_PER_S:MACS8_PER_S
+    unsigned uncached_ranges;   // uncached=BASE:BYTES, repeated: mapped non-cacheable by the firmware
     struct {
         uint64_t base, bytes;
     } uncached[UNCACHED_RANGES];

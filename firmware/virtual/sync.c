@@ -5,6 +5,7 @@
 
 #include "device_page.h"
 #include "hierarchy.h"
+#include "npu.h"
 
 // From the last arrival to the first instruction behind the barrier: an atomic on a contended line for each
 // core, then the line with the sense to all who wait. Assumed: 4 x 40 cycles between cores of a DSU, and 40
@@ -22,6 +23,7 @@ static unsigned violations;
 static void complete(void) {
     uint64_t latest = 0;
     hierarchy_weave((1u << MODEL_CORES) - 1); // those outside the team stand still
+    npu_woven();
     for (unsigned c = 0; c < team; c++) {
         cores[c].delay_ticks = cores[c].ticks - cores[c].arrived_ticks;
         cores[c].arrived_ticks = cores[c].ticks;
@@ -39,6 +41,7 @@ void sync_team(unsigned count) {
     team = count < 1 ? 1 : count > MODEL_CORES ? MODEL_CORES : count;
     epoch++;
     hierarchy_share(team);
+    npu_woven();
     // How core 0 wakes the others depends on the host, too.
     cores[0].stopped = cores[0].paused = team > 1;
     for (unsigned c = 0; c < team; c++) {

@@ -17,12 +17,15 @@ enum weave_kind {
     WEAVE_EVICT_DIRTY, // a dirty one does
     WEAVE_OWN,         // a line that L2 holds was written for the first time
     WEAVE_OVERWRITE,   // a line enters L2 without being read
-    WEAVE_CLEAN        // a dirty line was written back on demand
+    WEAVE_CLEAN,       // a dirty line was written back on demand
+    WEAVE_NPU_SUBMIT,  // a job of the NPU is submitted: `line` is its number
+    WEAVE_NPU_WAIT,    // the core waits for that job, or saw that it had ended; `latency` in cycles
+    WEAVE_NPU_RESET    // the jobs up to that one are given up
 };
 
 struct weave_entry {
-    uint64_t when : 60; // ticks of the core's clock
-    uint64_t kind : 3;
+    uint64_t when : 59; // ticks of the core's clock
+    uint64_t kind : 4;
     uint64_t waits : 1; // a load waited for it
     uint32_t line;
     uint32_t latency; // READ and USE: ticks until it was there
@@ -41,4 +44,8 @@ void weave_log(struct core *core, uint64_t now, uint64_t line, enum weave_kind k
 /// Whether another core had written `line`, and kept it, at the last weave.
 bool weave_held_elsewhere(const struct core *core, uint64_t line);
 
-void weave_init(const struct options *options);
+/// From here on one core's traffic is logged, too.
+void hierarchy_log(void);
+
+/// Whether only one core runs, and its traffic is logged.
+bool weave_alone_so_far(void);

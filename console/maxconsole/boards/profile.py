@@ -140,9 +140,13 @@ class Gic:
     timer_interrupt: Count = 27  # PPI of the virtual timer, as the Arm base system architecture fixes it
 
 
+NPU_FORMATS = ("int4 x int8", "int8 x int8")
+"""Weights and activations of a product, as `NpuRate.formats` names them."""
+
+
 @dataclass(frozen=True, slots=True)
 class NpuRate:
-    """Multiply-accumulates per second for one pair of number formats, e.g. `int4 x int8`."""
+    """Multiply-accumulates per second for one pair of number formats, one of NPU_FORMATS."""
 
     formats: str
     macs_per_s: Count
@@ -155,6 +159,7 @@ class Npu:
     base: Address | None = None
     carve_out: str | None = None
     bandwidth_bytes_per_s: Count | None = None
+    startup_cycles: Count | None = None  # of the cores' clock, before a job's first transfer
     rates: tuple[NpuRate, ...] = ()
 
 

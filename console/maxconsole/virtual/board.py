@@ -45,13 +45,14 @@ _live: weakref.WeakSet[VirtualBoard] = weakref.WeakSet()
 class Options:
     """How to run the board, on all of its cores unless `cores` says how many there are.
 
-    `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `mode` chooses the timing
-    model. `verify` has the plug-in check every address that it derives, and `check_races` look for races between cores,
-    both several times slower. `hot_spots` is code whose instructions are counted one by one, in mode "timed". `on_uart`
-    gets what the UART sends, on a thread of its own; or `on_port` the path of a pseudo terminal that is the UART, to be
-    opened before it returns: no instruction has run yet, and what is sent while nobody has it open is lost. `on_exit`
-    is called on another thread when QEMU ends without being asked to. `ram_folder` puts guest RAM into a file system
-    instead of anonymous memory.
+    `timing` False leaves the plug-in out: nothing is counted, and the device page reads 0. `mode` chooses the
+    timing model. `verify` has the plug-in check every address that it derives, and `check_races` look for races
+    between cores, both several times slower. `hot_spots` is code whose instructions are counted one by one, in mode
+    "timed". `npu_hangs` is the number of a job of the NPU that never ends. `on_uart` gets what the UART sends, on a
+    thread of its own; or `on_port` the path of a pseudo terminal that is the UART, to be opened before it returns:
+    no instruction has run yet, and what is sent while nobody has it open is lost. `on_exit` is called on another
+    thread when QEMU ends without being asked to. `ram_folder` puts guest RAM into a file system instead of
+    anonymous memory.
     """
 
     cores: int | None = None
@@ -60,6 +61,7 @@ class Options:
     verify: bool = False
     check_races: bool = False
     hot_spots: MemoryRange | None = None
+    npu_hangs: int = 0
     on_uart: Callable[[bytes], None] | None = None
     on_port: Callable[[str], None] | None = None
     on_exit: Callable[[], None] | None = None
@@ -145,6 +147,7 @@ class VirtualBoard:
             verify=self.options.verify,
             check_races=self.options.check_races,
             hot_spots=self.options.hot_spots,
+            npu_hangs=self.options.npu_hangs,
             uart_terminal=self.options.on_port is not None,
         )
         self._process = EmulatorProcess(

@@ -32,6 +32,7 @@ def emulator_command(
     verify: bool,
     check_races: bool = False,
     hot_spots: MemoryRange | None = None,
+    npu_hangs: int = 0,
     uart_terminal: bool = False,
 ) -> list[str]:
     """Starts `board` halted, with the file `ram_path` as RAM, and sockets in `folder`. No plug-in, no timing.
@@ -63,6 +64,7 @@ def emulator_command(
             verify=verify,
             check_races=check_races,
             hot_spots=None if hot_spots is None else (hot_spots, folder / HOT_SPOTS),
+            npu_hangs=npu_hangs,
         )
         command += ["-plugin", plugin_option(plugin, arguments)]
     return command

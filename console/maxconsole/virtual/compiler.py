@@ -70,7 +70,10 @@ def build_plugin(qemu_version: str, compiler: Compiler | None = None) -> Path:
     Raises ToolMissing without a compiler, and UserError with the compiler's messages where it fails.
     """
     firmware = paths.firmware_dir()
-    inputs = sorted([*(firmware / "virtual").glob("*.[ch]"), firmware / "schema" / "device_page.h"])
+    # The NPU reads weights as the firmware packs them.
+    shared = ["schema/device_page.h", "schema/npu.h", "schema/image.h"]
+    shared += ["kernels/activations.h", "kernels/pack.h", "kernels/pack.c"]
+    inputs = sorted([*(firmware / "virtual").glob("*.[ch]"), *(firmware / name for name in shared)])
     job = _Job("plugin", "maxconsole-timing.so", "the timing plug-in", _PLUGIN_FLAGS, _LIBRARIES, (qemu_version,))
     return _build(job, inputs, compiler or find_compiler())
 

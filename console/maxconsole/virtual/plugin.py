@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from maxconsole.boards import Board, MemoryRange
-from maxconsole.boards.profile import Cache
+from maxconsole.boards.profile import NPU_FORMATS, Cache
 from maxconsole.boards.ranges import BLOCK_BYTES
 from maxconsole.errors import BoardError, UserError
 from maxconsole.virtual.races import Finding, parse_finding
@@ -52,10 +52,12 @@ def plugin_arguments(
     verify: bool = False,
     check_races: bool = False,
     hot_spots: tuple[MemoryRange, Path] | None = None,
+    npu_hangs: int = 0,
 ) -> dict[str, str | list[str]]:
     """The plug-in's arguments for `board`. A value that is a list stands for several arguments of that name.
 
-    `hot_spots`: code whose instructions are counted one by one, and the file for that.
+    `hot_spots`: code whose instructions are counted one by one, and the file for that. `npu_hangs`: the number of a
+    job of the NPU that never ends.
 
     Raises ProfileError for facts that the profile leaves unknown, UserError for boards that cannot be modeled.
     """
@@ -79,7 +81,22 @@ def plugin_arguments(
     if hot_spots is not None:
         region, file = hot_spots
         arguments |= {"hot": f"{hex(region.base)}:{hex(region.end)}", "hot_file": str(file)}
+    if board.npu is not None:
+        arguments |= {"npu": _npu(board), "npu_hangs": str(npu_hangs)}
     return arguments
+
+
+def _npu(board: Board) -> str:
+    """The NPU's memory and rates. Raises ProfileError for unknown facts."""
+    npu, need = board.npu, board.need
+    assert npu is not None
+    name = need("npu.carve_out", npu.carve_out)
+    memory = next(part for part in board.memory.carve_outs if part.name == name)
+    startup = need("npu.startup_cycles", npu.startup_cycles)
+    bandwidth = need("npu.bandwidth_bytes_per_s", npu.bandwidth_bytes_per_s)
+    rates = {rate.formats: rate.macs_per_s for rate in npu.rates}
+    four, eight = (need(f"npu.rates ({formats})", rates.get(formats)) for formats in NPU_FORMATS)
+    return _list((memory.base, memory.size_bytes, startup, bandwidth, four, eight))
 
 
 def model_arguments(board: Board, page_bytes: int = BLOCK_BYTES) -> dict[str, str]:
