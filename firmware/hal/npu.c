@@ -6,8 +6,8 @@
 #include "board_config.h"
 #include "kernels/activations.h"
 
-// Bound of a wait, in cycles: far beyond the longest job (a second), near enough for a user.
-#define WAIT_CYCLES UINT64_C(10000000000)
+// Bound of a wait, in cycles: about a second, far beyond the longest job of a pass.
+#define WAIT_CYCLES UINT64_C(2400000000)
 
 #if BOARD_HAS_DEVICE_PAGE
 

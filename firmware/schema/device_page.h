@@ -57,7 +57,7 @@ struct device_page {
     uint32_t npu_wait; // likewise: its clock goes on at the end of job npu_core[n].sequence, or after npu_timeout
     uint32_t npu_look; // likewise, without waiting
     uint32_t npu_reset; // likewise: jobs that nobody has observed end without a result
-    uint64_t npu_descriptor; // guest: address of an NpuJob, 64-byte aligned
+    uint64_t npu_descriptor; // guest: address of an NpuJob, 8-byte aligned
     uint64_t npu_timeout; // guest: cycles
     uint32_t npu_present; // plug-in -> guest: 1 where the board has an NPU
     uint32_t npu_code; // NpuCode of the last store to npu_start

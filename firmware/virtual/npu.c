@@ -112,7 +112,7 @@ static enum npu_code fetch(const struct core *core, struct npu_job *job) {
         return NPU_CODE_ORDER;
     if (last - known_to(core)->observed >= NPU_DEPTH)
         return NPU_CODE_BUSY;
-    if (address % sizeof *job)
+    if (address % _Alignof(struct npu_job))
         return NPU_CODE_ALIGNMENT;
     if (address < board->ram_base || address - board->ram_base > board->ram_bytes - sizeof *job ||
         (address & ~UINT64_C(4095)) == board->device_page)

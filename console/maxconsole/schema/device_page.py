@@ -226,7 +226,7 @@ class DevicePage:
     npu_wait: int  # likewise: its clock goes on at the end of job npu_core[n].sequence, or after npu_timeout
     npu_look: int  # likewise, without waiting
     npu_reset: int  # likewise: jobs that nobody has observed end without a result
-    npu_descriptor: int  # guest: address of an NpuJob, 64-byte aligned
+    npu_descriptor: int  # guest: address of an NpuJob, 8-byte aligned
     npu_timeout: int  # guest: cycles
     npu_present: int  # plug-in -> guest: 1 where the board has an NPU
     npu_code: int  # NpuCode of the last store to npu_start

@@ -39,8 +39,10 @@ def text_address(board: Board) -> int:
     return board.memory.usable[0].base + 0x1000  # the linker may put headers into the page before
 
 
-def compile_guest(board: Board, output: Path, sources: Sequence[Path], *, address: int | None = None) -> FirmwareElf:
-    """`sources`, start.S before them, linked for `board`. Raises ToolMissing, and UserError with what gcc says."""
+def compile_guest(
+    board: Board, output: Path, sources: Sequence[Path], *, address: int | None = None, include: Path | None = None
+) -> FirmwareElf:
+    """`sources`, start.S before them, linked for `board`, with headers in `include`, too. Raises ToolMissing, and UserError with what gcc says."""
     if board.virtual is None:
         raise UserError(f"{board.name} is not a virtual board")
     shared = paths.firmware_dir() / "validation"
@@ -49,6 +51,8 @@ def compile_guest(board: Board, output: Path, sources: Sequence[Path], *, addres
     options += ["-fno-tree-loop-distribute-patterns", "-Wl,--build-id=none", "-Wl,-z,max-page-size=4096"]
     options += [f"-Wl,-Ttext={text_address(board) if address is None else address:#x}"]
     options += [f"-I{paths.firmware_dir()}", f"-I{shared}", f"-DDEVICE_PAGE={board.virtual.device_page:#x}"]
+    if include is not None:
+        options.append(f"-I{include}")
     command = [f"{CROSS}gcc", *options, str(shared / "start.S"), *map(str, sources), "-o", str(output)]
     try:
         subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)

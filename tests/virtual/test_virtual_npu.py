@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NPU behind the device page, by its driver: results, refusals, queue, reset, times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from guest_programs import compile_npu, reported
+
+from maxconsole.boards import Board
+from maxconsole.schema.npu import NPU_DEPTH, NpuCode
+from maxconsole.virtual import Options, VirtualBoard
+
+pytestmark = pytest.mark.system
+
+Told = dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def told(virtual_board: Board, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("npu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))
+        return reported(virtual_board, compile_npu(virtual_board, folder / "npu.elf", "npu.c"))
+
+
+def test_random_products_equal_the_scalar_reference_to_the_bit(told: Told) -> None:
+    assert told["present"] == 1
+    assert told["wrong"] == 0
+
+
+def test_nothing_but_results_is_written_and_not_before_the_wait(told: Told) -> None:
+    assert (told["early"], told["outside"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (NpuCode.format, "format_f32 format_q4_k format_unknown output_unknown"),
+        (NpuCode.shape, "rows_none rows_many k_none k_odd k_large panels_none panels_many stride_short"),
+        (NpuCode.alignment, "stride_odd weights_odd values_odd groups_odd scales_odd out_odd descriptor_odd"),
+        (NpuCode.address, "weights_outside values_beyond groups_end scales_page"),
+        (NpuCode.address, "out_in_ram out_in_code out_end out_wraps"),
+        (NpuCode.overlap, "out_over_values out_over_weights"),
+    ],
+)
+def test_a_bad_job_is_refused_with_its_reason(told: Told, code: NpuCode, names: str) -> None:
+    assert {name: told[name] for name in names.split()} == dict.fromkeys(names.split(), int(code))
+
+
+def test_refused_jobs_touch_nothing(told: Told) -> None:
+    assert (told["refused_sequence"], told["refused_touched"]) == (0, 0)
+
+
+def test_the_queue_is_full_until_the_first_job_was_waited_for(told: Told) -> None:
+    assert NPU_DEPTH == 8
+    assert (told["ninth"], told["ninth_code"]) == (0, NpuCode.busy)
+    assert (told["first_wait"], told["tenth_code"]) == (NpuCode.done, NpuCode.done)
+    assert told["last_wait"] == NpuCode.done
+
+
+def test_a_look_does_not_wait(told: Told) -> None:
+    assert told["look"] == NpuCode.busy
+    assert told["look_ahead"] == NpuCode.unknown
+    assert told["look_back"] == NpuCode.done
+
+
+def test_results_of_a_job_that_nobody_has_waited_for_are_not_overwritten(told: Told) -> None:
+    assert (told["collision"], told["collision_code"]) == (0, NpuCode.overlap)
+
+
+def test_a_reset_leaves_memory_alone_and_waits_for_what_it_ended_fail(told: Told) -> None:
+    assert (told["reset_wait"], told["reset_look"]) == (NpuCode.reset, NpuCode.reset)
+    assert told["reset_touched"] == 0
+    assert (told["after_reset"], told["after_reset_wrong"]) == (NpuCode.done, 0)
+
+
+def test_whatever_a_descriptor_says_nothing_but_results_is_written(told: Told) -> None:
+    assert told["fuzz_outside"] == 0
+    assert 20 < told["fuzz_accepted"] < 180
+    for code in (NpuCode.done, NpuCode.format, NpuCode.shape, NpuCode.alignment, NpuCode.address):
+        assert told["fuzz_codes"] >> code & 1
+
+
+def test_a_job_takes_what_the_profile_says(told: Told, virtual_board: Board) -> None:
+    npu, hz = virtual_board.npu, virtual_board.cpu.clock_hz
+    assert npu is not None and npu.bandwidth_bytes_per_s is not None and hz is not None
+    rate = npu.rates[told["job_format"] == 5].macs_per_s
+    assert told["times"] == 1
+    assert told["startup"] == npu.startup_cycles
+    assert told["behind"] == 0  # start-up of a queued job is over before the one in front of it is
+    assert told["mac_cycles"] == pytest.approx(told["macs"] * hz / rate, abs=1)
+    # Results are written more slowly than inputs are read.
+    least = told["bytes"] * hz / npu.bandwidth_bytes_per_s
+    assert least <= told["length"] < 1.3 * least
+    assert told["too_old"] == 0
+
+
+def test_everything_is_identical_over_runs_in_either_mode(
+    told: Told, virtual_board: Board, tmp_path: Path, run: Callable[..., Told]
+) -> None:
+    assert run("npu.c") == told
+    fast = run("npu.c", options=Options(mode="fast"))
+    assert {name for name in told if told[name] != fast[name]} <= {"length", "startup"}
+
+
+@pytest.fixture
+def run(virtual_board: Board, tmp_path: Path) -> Callable[..., Told]:
+    def one(name: str, board: Board = virtual_board, options: Options | None = None) -> Told:
+        return reported(board, compile_npu(board, tmp_path / "npu.elf", name), options)
+
+    return one
+
+
+def test_a_job_that_never_ends_is_a_timeout_and_a_reset_helps(run: Callable[..., Told]) -> None:
+    told = run("npu_hangs.c", options=Options(npu_hangs=1))
+    assert told["wait"] == NpuCode.timeout
+    assert told["waited"] == pytest.approx(2.4e9, rel=0.001)
+    assert told["touched"] == 0
+    assert told["after_reset"] == NpuCode.reset
+    assert (told["next"], told["wrong"], told["outside"]) == (NpuCode.done, 0, 0)
+
+
+def test_a_board_without_an_npu_says_so(run: Callable[..., Told], virtual_board: Board) -> None:
+    told = run("npu_hangs.c", replace(virtual_board, npu=None))
+    assert told["wait"] == told["after_reset"] == told["next"] == NpuCode.absent
+    assert told["touched"] == 0
