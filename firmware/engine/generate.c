@@ -18,6 +18,7 @@ static struct forward forward;
 static bool bound;
 static unsigned batch = BOARD_BATCH;
 static enum npu_mode npu_mode = NPU_MODE_OFF;
+static bool npu_f16;
 static unsigned int8_tokens = INT8_TOKENS;
 static unsigned cores[PHASE_COUNT] = {[PHASE_PREFILL] = BOARD_CORES, [PHASE_DECODE] = BOARD_DECODE_CORES};
 
@@ -61,6 +62,10 @@ void engine_set_cores(enum phase phase, unsigned count) {
 
 void engine_set_int8(unsigned tokens) {
     int8_tokens = tokens;
+}
+
+void engine_set_npu_f16(bool on) {
+    npu_f16 = on;
 }
 
 bool engine_npu_ready(void) {
@@ -238,6 +243,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
     forward.int8 = int8;
     forward.offload = npu;
     forward.offloaded = false;
+    forward.npu.halves = npu_f16;
     bool filled = prefill(&run, &choice);
     uint64_t middle = pmu_cycles();
     if (!filled)
@@ -248,6 +254,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
                         .reason = (uint8_t)reason,
                         .int8 = int8,
                         .npu = forward.offloaded ? (uint8_t)npu_mode : NPU_MODE_OFF,
+                        .npu_f16 = forward.offloaded && npu_f16,
                         .prompt_tokens = run.prompt_done,
                         .cached_tokens = command->keep,
                         .generated_tokens = run.generated,

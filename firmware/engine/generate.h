@@ -43,6 +43,9 @@ void engine_set_cores(enum phase phase, unsigned count);
 /// What of a prompt the NPU computes from now on, always by the exact route. NULL, or why it cannot.
 const char *engine_set_npu(enum npu_mode mode);
 
+/// Whether the NPU rounds its results to fp16 from now on, but for queries, keys and values.
+void engine_set_npu_f16(bool on);
+
 /// Whether there is an NPU whose memory holds what the bound model needs.
 bool engine_npu_ready(void);
 

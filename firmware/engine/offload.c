@@ -9,8 +9,7 @@
 #include "kernels/kv_cache.h"
 #include "link/telemetry.h"
 
-#define ROWS_AT_A_TIME 4 // rows of gate and up together fill an L1 cache at most for an ffn of 2048
-#define WORTH_ROWS     2 // one for each half
+#define WORTH_ROWS 2 // one for each half
 
 bool offload_worth(unsigned rows) {
     return rows >= WORTH_ROWS;
@@ -30,9 +29,9 @@ static struct interval my_rows(const struct pass *p, unsigned half) {
     return (struct interval){all.from + mine.from, all.from + mine.to};
 }
 
-// The next rows of `mine` from `row` on.
-static unsigned end_of(struct interval mine, unsigned row) {
-    return mine.to - row < ROWS_AT_A_TIME ? mine.to : row + ROWS_AT_A_TIME;
+// The next rows of `mine` from `row` on, so few that they stay in the L1 cache.
+static struct interval some_of(struct interval mine, unsigned row) {
+    return (struct interval){row, mine.to - row < OFFLOAD_ROWS ? mine.to : row + OFFLOAD_ROWS};
 }
 
 static struct activations input_at(const struct pass *p, unsigned half, unsigned k, unsigned row) {
@@ -41,11 +40,20 @@ static struct activations input_at(const struct pass *p, unsigned half, unsigned
     return activations_from(&all, row - half_rows(p, half).from);
 }
 
-// What an output's rows are before they are read: whatever the NPU has written.
-static float *take_output(float *y, unsigned width, unsigned from, unsigned to) {
-    y += (size_t)from * width;
-    cache_invalidate(y, (size_t)(to - from) * width * sizeof *y);
-    return y;
+// Rows of an output as the NPU has left them in memory, whatever caches may hold. Halves are made floats in
+// this core's buffer `wide`.
+static float *take_output(const struct pass *p, void *y, bool halves, unsigned width, struct interval rows,
+                          unsigned wide) {
+    const size_t count = (size_t)(rows.to - rows.from) * width;
+    uint8_t *from = (uint8_t *)y + product_bytes(halves, (size_t)rows.from * width);
+    cache_invalidate(from, product_bytes(halves, count));
+    if (!halves)
+        return (float *)from;
+    const struct image_header *h = p->f->model->header;
+    const size_t room = (size_t)OFFLOAD_ROWS * (h->ffn > h->hidden ? h->ffn : h->hidden);
+    float *to = p->f->npu.wide + (2 * p->share.part + wide) * room;
+    widen(from, count, to);
+    return to;
 }
 
 // Quantized rows that this core has written, on their way to the NPU.
@@ -57,9 +65,16 @@ static void give_input(const struct pass *p, unsigned half, unsigned k, struct i
     cache_clean(x.row_scales, rows * sizeof *x.row_scales);
 }
 
-// Joins the product of the half with the residual stream (`product`), normalizes and quantizes it.
-static void join_and_norm(const struct pass *p, unsigned half, bool product, const float *from, float *to,
-                          const float *weight, const struct matrix *m) {
+// Adds a half's product to some rows of the residual stream: in place, because rows stay with their core.
+static void join_rows(const struct pass *p, unsigned half, struct interval rows) {
+    struct forward *f = p->f;
+    const unsigned k = f->model->header->hidden, count = rows.to - rows.from;
+    float *x = f->residual[0] + (size_t)rows.from * k;
+    add_rows(x, k, take_output(p, f->npu.product, f->npu.pending[half].halves, k, rows, 0), k, count, k, x);
+}
+
+// Joins the half's product, if there is one, then normalizes and quantizes the residual stream.
+static void join_and_norm(const struct pass *p, unsigned half, bool product, const float *weight) {
     struct forward *f = p->f;
     const unsigned k = f->model->header->hidden;
     const struct interval mine = my_rows(p, half);
@@ -68,28 +83,25 @@ static void join_and_norm(const struct pass *p, unsigned half, bool product, con
     struct span_sum join = {0}, norm = {0}, quantizing = {0};
     if (mine.from == mine.to)
         return;
-    for (unsigned row = mine.from, end; row < mine.to; row = end) {
-        end = end_of(mine, row);
-        const size_t at = (size_t)row * k;
-        if (row == mine.from)
+    for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to;
+         rows = some_of(mine, rows.to)) {
+        if (rows.from == mine.from)
             span_sum_begin(&join);
         else
             span_sum_switch(&quantizing, &join);
-        if (product) {
-            const float *y = take_output(f->npu.product, k, row, end);
-            add_rows(from + at, k, y, k, end - row, k, to + at);
-        }
+        if (product)
+            join_rows(p, half, rows);
         span_sum_switch(&join, &norm);
-        rms_norm_rows(to + at, k, end - row, k, weight, epsilon, normed);
+        rms_norm_rows(f->residual[0] + (size_t)rows.from * k, k, rows.to - rows.from, k, weight, epsilon,
+                      normed);
         span_sum_switch(&norm, &quantizing);
-        const struct activations out = input_at(p, half, k, row);
-        quantize_rows(normed, k, end - row, k, &out);
+        const struct activations out = input_at(p, half, k, rows.from);
+        quantize_rows(normed, k, rows.to - rows.from, k, &out);
     }
-    give_input(p, half, m->k, mine);
+    give_input(p, half, k, mine);
     span_sum_end(&quantizing);
     const uint64_t work = (uint64_t)(mine.to - mine.from) * k;
-    if (product)
-        span_sum_emit(&join, KERNEL_RESIDUAL, p->layer, work);
+    span_sum_emit(&join, KERNEL_RESIDUAL, p->layer, product ? work : 0);
     span_sum_emit(&norm, KERNEL_RMS_NORM, p->layer, work);
     span_sum_emit(&quantizing, KERNEL_QUANTISE, p->layer, work);
 }
@@ -97,18 +109,19 @@ static void join_and_norm(const struct pass *p, unsigned half, bool product, con
 static void attention_input(const struct pass *p, unsigned half) {
     struct forward *f = p->f;
     const bool product = offload_wait(p, half);
-    join_and_norm(p, half, product, f->residual[1], f->residual[0], p->weights->attn_norm, &p->weights->q);
+    join_and_norm(p, half, product, p->weights->attn_norm);
     meet(p);
-    const struct product products[] = {{&p->weights->q, f->npu.query, KERNEL_LINEAR_Q},
-                                       {&p->weights->k, f->npu.key, KERNEL_LINEAR_K},
-                                       {&p->weights->v, f->npu.value, KERNEL_LINEAR_V}};
+    const struct product products[] = {{&p->weights->q, f->npu.query, false, KERNEL_LINEAR_Q},
+                                       {&p->weights->k, f->npu.key, false, KERNEL_LINEAR_K},
+                                       {&p->weights->v, f->npu.value, false, KERNEL_LINEAR_V}};
     offload_products(p, half, half_rows(p, half), products, 3);
 }
 
 // Forgets what caches hold of an output, and adds a bias if there is one.
-static void take_biased(const struct matrix *m, const float *bias, struct interval mine, float *y) {
+static void take_biased(const struct pass *p, const struct matrix *m, const float *bias, struct interval mine,
+                        float *y) {
     const unsigned rows = mine.to - mine.from;
-    y = take_output(y, m->rows, mine.from, mine.to);
+    y = take_output(p, y, false, m->rows, mine, 0);
     if (bias == NULL)
         return;
     add_rows(y, m->rows, bias, 0, rows, m->rows, y);
@@ -124,9 +137,9 @@ static void attend(const struct pass *p, unsigned half) {
     struct span span;
     offload_wait(p, half);
     span_begin(&span);
-    take_biased(&p->weights->q, p->weights->q_bias, mine, f->npu.query);
-    take_biased(&p->weights->k, p->weights->k_bias, mine, f->npu.key);
-    take_biased(&p->weights->v, p->weights->v_bias, mine, f->npu.value);
+    take_biased(p, &p->weights->q, p->weights->q_bias, mine, f->npu.query);
+    take_biased(p, &p->weights->k, p->weights->k_bias, mine, f->npu.key);
+    take_biased(p, &p->weights->v, p->weights->v_bias, mine, f->npu.value);
     span_end(&span, KERNEL_BIAS, p->layer, (uint64_t)(mine.to - mine.from) * (width + 2 * kv));
     meet(p);
     const float *rope = f->rope + (size_t)all.from * h->head_dim;
@@ -158,17 +171,19 @@ static void attend(const struct pass *p, unsigned half) {
         span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)(mine.to - mine.from) * width);
     }
     meet(p);
-    const struct product products[] = {{&p->weights->o, f->npu.product, KERNEL_LINEAR_O}};
+    const struct product products[] = {
+        {&p->weights->o, f->npu.product, offload_halves(p, &p->weights->o), KERNEL_LINEAR_O}};
     offload_products(p, half, all, products, 1);
 }
 
 static void ffn_input(const struct pass *p, unsigned half) {
     struct forward *f = p->f;
     offload_wait(p, half);
-    join_and_norm(p, half, true, f->residual[0], f->residual[1], p->weights->ffn_norm, &p->weights->gate);
+    join_and_norm(p, half, true, p->weights->ffn_norm);
     meet(p);
-    const struct product products[] = {{&p->weights->gate, f->npu.gate, KERNEL_LINEAR_GATE},
-                                       {&p->weights->up, f->npu.up, KERNEL_LINEAR_UP}};
+    const struct product products[] = {
+        {&p->weights->gate, f->npu.gate, offload_halves(p, &p->weights->gate), KERNEL_LINEAR_GATE},
+        {&p->weights->up, f->npu.up, offload_halves(p, &p->weights->up), KERNEL_LINEAR_UP}};
     offload_products(p, half, half_rows(p, half), products, 2);
 }
 
@@ -176,20 +191,24 @@ static void activate(const struct pass *p, unsigned half) {
     struct forward *f = p->f;
     const unsigned ffn = p->weights->gate.rows;
     const struct interval mine = my_rows(p, half);
+    const bool gate_halves = offload_halves(p, &p->weights->gate),
+               up_halves = offload_halves(p, &p->weights->up);
     struct span_sum swiglu = {0}, quantizing = {0};
     offload_wait(p, half);
-    for (unsigned row = mine.from, end; row < mine.to; row = end) {
-        end = end_of(mine, row);
-        if (row == mine.from)
+    for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to;
+         rows = some_of(mine, rows.to)) {
+        if (rows.from == mine.from)
             span_sum_begin(&swiglu);
         else
             span_sum_switch(&quantizing, &swiglu);
-        float *gate = take_output(f->npu.gate, ffn, row, end), *up = take_output(f->npu.up, ffn, row, end);
-        swiglu_rows(gate, ffn, up, ffn, end - row, ffn);
+        const unsigned count = rows.to - rows.from;
+        float *gate = take_output(p, f->npu.gate, gate_halves, ffn, rows, 0);
+        swiglu_rows(gate, ffn, take_output(p, f->npu.up, up_halves, ffn, rows, 1), ffn, count, ffn);
         span_sum_switch(&swiglu, &quantizing);
-        const struct activations out = input_at(p, half, ffn, row);
-        quantize_rows(gate, ffn, end - row, ffn, &out);
-        take_output(f->npu.gate, ffn, row, end); // none may be written back over the next output
+        const struct activations out = input_at(p, half, ffn, rows.from);
+        quantize_rows(gate, ffn, count, ffn, &out);
+        if (!gate_halves) // none of it may be written back over the next output
+            cache_invalidate(gate, (size_t)count * ffn * sizeof *gate);
     }
     if (mine.from != mine.to) {
         give_input(p, half, ffn, mine);
@@ -199,7 +218,8 @@ static void activate(const struct pass *p, unsigned half) {
         span_sum_emit(&quantizing, KERNEL_QUANTISE, p->layer, work);
     }
     meet(p);
-    const struct product products[] = {{&p->weights->down, f->npu.product, KERNEL_LINEAR_DOWN}};
+    const struct product products[] = {
+        {&p->weights->down, f->npu.product, offload_halves(p, &p->weights->down), KERNEL_LINEAR_DOWN}};
     offload_products(p, half, half_rows(p, half), products, 1);
 }
 
@@ -215,8 +235,6 @@ void offload_layer(void *context, struct share share) {
 
 void offload_join(void *context, struct share share) {
     struct pass p = *(const struct pass *)context;
-    struct forward *f = p.f;
-    const unsigned k = f->model->header->hidden;
     p.share = share;
     for (unsigned half = 0; half < OFFLOAD_HALVES; half++) {
         const struct interval mine = my_rows(&p, half);
@@ -225,9 +243,10 @@ void offload_join(void *context, struct share share) {
         if (mine.from == mine.to)
             continue;
         span_begin(&span);
-        const float *y = take_output(f->npu.product, k, mine.from, mine.to);
-        const size_t at = (size_t)mine.from * k;
-        add_rows(f->residual[1] + at, k, y, k, mine.to - mine.from, k, f->residual[0] + at);
-        span_end(&span, KERNEL_RESIDUAL, p.layer, (uint64_t)(mine.to - mine.from) * k);
+        for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to;
+             rows = some_of(mine, rows.to))
+            join_rows(&p, half, rows);
+        span_end(&span, KERNEL_RESIDUAL, p.layer,
+                 (uint64_t)(mine.to - mine.from) * p.f->model->header->hidden);
     }
 }

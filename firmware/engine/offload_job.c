@@ -14,6 +14,10 @@ static bool is_taken(enum tensor_format format) {
     return format == TENSOR_FORMAT_Q4_0 || format == TENSOR_FORMAT_Q4_1 || format == TENSOR_FORMAT_Q8_0;
 }
 
+bool offload_halves(const struct pass *p, const struct matrix *m) {
+    return p->f->npu.halves && is_taken(m->format);
+}
+
 static void fail(struct forward *f, const char *what, enum npu_code code, unsigned layer) {
     if (!f->npu.failed)
         log_text(LOG_LEVEL_ERROR, "NPU, layer %u: %s: %s", layer, what, npu_code_text(code));
@@ -27,7 +31,7 @@ static void submit(const struct pass *p, struct offload_pending *pending, const 
     const unsigned count = rows.to - rows.from;
     const _Alignas(CACHE_LINE) struct npu_job job = {
         .format = m->format,
-        .output = NPU_OUTPUT_F32,
+        .output = product->halves ? NPU_OUTPUT_F16 : NPU_OUTPUT_F32,
         .rows = count,
         .panels = m->rows / PANEL_COLUMNS,
         .k = x->k,
@@ -35,8 +39,8 @@ static void submit(const struct pass *p, struct offload_pending *pending, const 
         .values = (uintptr_t)x->values,
         .groups = (uintptr_t)x->groups,
         .row_scales = (uintptr_t)x->row_scales,
-        .out = (uintptr_t)(product->y + (size_t)rows.from * m->rows),
-        .out_stride = m->rows * sizeof(float)};
+        .out = (uintptr_t)product->y + product_bytes(product->halves, (size_t)rows.from * m->rows),
+        .out_stride = (uint32_t)product_bytes(product->halves, m->rows)};
     const uint32_t sequence = count == 0 || p->f->npu.failed ? 0 : npu_submit(&job);
     if (sequence != 0)
         pending->jobs[pending->count++] =
@@ -52,7 +56,7 @@ static void multiply(const struct pass *p, const struct activations *x, struct i
     const unsigned count = rows.to - rows.from;
     const struct interval panels = panels_of(p, m);
     struct pass here = *p;
-    float *y = product->y + (size_t)rows.from * m->rows;
+    float *y = (float *)product->y + (size_t)rows.from * m->rows;
     here.input = x;
     linear(&here, m, (struct interval){0, count}, y, product->kernel);
     y += panels.from * PANEL_COLUMNS;
@@ -78,6 +82,7 @@ void offload_products(const struct pass *p, unsigned half, struct interval rows,
     if (p->share.part == 0) {
         record(pending);
         pending->any = true;
+        pending->halves = products[0].halves;
         for (unsigned i = 0; i < count; i++)
             if (is_taken(products[i].m->format))
                 submit(p, pending, &x, rows, &products[i]);
@@ -136,6 +141,8 @@ bool offload_init(struct forward *f, unsigned k, size_t *needed) {
     TAKE(f->npu.gate, rows * h->ffn * sizeof(float));
     TAKE(f->npu.up, rows * h->ffn * sizeof(float));
     TAKE(f->npu.product, rows * h->hidden * sizeof(float));
+    TAKE(f->npu.wide,
+         BOARD_CORES * 2 * OFFLOAD_ROWS * (h->ffn > h->hidden ? h->ffn : h->hidden) * sizeof(float));
 #undef TAKE
     if (!complete)
         pool_reset(&npu_pool);

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0x882f9f21u // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xdaf40587u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -125,8 +125,9 @@ enum setting {
     SETTING_DECODE_CORES = 3, // that work on a decode step, 1..cores
     SETTING_INT8_TOKENS = 4, // least tokens of a prompt that is computed with weights requantized to int8; 0: none is
     SETTING_NPU = 5, // a NpuMode
+    SETTING_NPU_F16 = 6, // 1: the NPU rounds results that are not queries, keys or values to fp16, 0: none
 };
-#define SETTING_COUNT 6 // one past the largest value
+#define SETTING_COUNT 7 // one past the largest value
 
 // u8: what of a prompt the NPU computes
 enum npu_mode {
@@ -316,7 +317,7 @@ struct done {
     uint8_t reason;
     uint8_t int8; // 1: the prompt was computed with weights requantized to int8
     uint8_t npu; // the NpuMode that the prompt was computed with
-    uint8_t reserved;
+    uint8_t npu_f16; // 1: the NPU has rounded results to fp16
     uint32_t prompt_tokens;
     uint32_t cached_tokens;
     uint32_t generated_tokens;

@@ -64,6 +64,7 @@ def answer() -> Answer:
         prompt_tokens=30,
         int8=False,
         npu="off",
+        npu_f16=False,
         cached_tokens=10,
         prefill_cycles=2_400_000_000,
         decode_cycles=1_200_000_000,

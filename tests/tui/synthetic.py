@@ -120,6 +120,7 @@ class SyntheticBoard:
             reason=wire.DoneReason.STOP_TOKEN,
             int8=0,
             npu=0,
+            npu_f16=0,
             prompt_tokens=prompt,
             cached_tokens=0,
             generated_tokens=answer,

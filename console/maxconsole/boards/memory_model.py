@@ -21,6 +21,7 @@ NPU_HALVES = 2
 _F32_BYTES = 4
 _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
+_NPU_ROWS = 4  # that a core takes of the NPU at a time
 _TILE_ROWS = 8  # quantized rows are padded to
 _FEW_ROWS = 3  # that are multiplied one by one
 _HALF_SUM_BYTES = 4  # sum of the group's first half, for formats with two scales in a group
@@ -73,7 +74,7 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
     return {name: align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
 
 
-def npu_buffers(facts: ModelFacts, batch: int) -> dict[str, int]:
+def npu_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, int]:
     """Buffers that the NPU reads and writes (`struct offload_buffers` of the firmware), in bytes."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
@@ -94,12 +95,15 @@ def npu_buffers(facts: ModelFacts, batch: int) -> dict[str, int]:
         "output of attn_output or ffn_down": facts.hidden,
     }
     sizes = {name: NPU_HALVES * align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
+    sizes["rows made float32 of each core"] = align_up(
+        cores * 2 * _NPU_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES, IMAGE_ALIGN
+    )
     return sizes | {name: align_up(batch * width * _F32_BYTES, IMAGE_ALIGN) for name, width in outputs.items()}
 
 
-def npu_bytes(facts: ModelFacts, batch: int) -> int:
+def npu_bytes(facts: ModelFacts, batch: int, cores: int) -> int:
     """Bytes taken from the NPU's carve-out, where it has that many."""
-    return sum(npu_buffers(facts, batch).values())
+    return sum(npu_buffers(facts, batch, cores).values())
 
 
 def activation_bytes(facts: ModelFacts, batch: int, cores: int) -> int:

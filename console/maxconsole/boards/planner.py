@@ -173,7 +173,7 @@ def _npu_pool(board: Board, facts: ModelFacts | None, batch: int) -> PoolPlan | 
     memory = board.npu_memory
     if memory is None:
         return None
-    needed = npu_bytes(facts, batch) if facts else 0
+    needed = npu_bytes(facts, batch, board.cpu.cores) if facts else 0
     return PoolPlan("NPU", memory.base, memory.size_bytes, needed if needed <= memory.size_bytes else 0)
 
 

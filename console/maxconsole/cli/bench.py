@@ -53,6 +53,7 @@ def speed(
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
     npu: options.Npu = options.NpuOffload.OFF,
+    npu_f16: options.NpuF16 = False,
     tuning: options.Tuning = None,
     workload: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
@@ -73,6 +74,7 @@ def speed(
         cores=cores,
         int8_tokens=int8,
         npu=npu.value,
+        npu_f16=npu_f16,
         timing=timing.value,
     )
     setup = with_tuning(setup, tuning)
@@ -96,6 +98,7 @@ def accuracy(
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
     npu: options.Npu = options.NpuOffload.OFF,
+    npu_f16: options.NpuF16 = False,
     text: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Text to read; some English if none is given.")
     ] = None,
@@ -115,6 +118,7 @@ def accuracy(
         cores=cores,
         int8_tokens=int8,
         npu=npu.value,
+        npu_f16=npu_f16,
         timing="off",
     )
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:

@@ -42,6 +42,7 @@ def prefill(
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
     npu: options.Npu = options.NpuOffload.OFF,
+    npu_f16: options.NpuF16 = False,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -55,6 +56,7 @@ def prefill(
         cores=cores,
         int8_tokens=int8,
         npu=npu.value,
+        npu_f16=npu_f16,
         timing=timing.value,
     )
     _run("prefill", workload, setup, as_json)
@@ -140,6 +142,7 @@ def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
             "cores_used": cores,
             "int8": answer.int8,
             "npu": answer.npu,
+            "npu_f16": answer.npu_f16,
             "text": workload.text,
         },
         "breakdown": None if (parts := breakdown(rows)) is None else asdict(parts),

@@ -75,6 +75,9 @@ Npu: TypeAlias = Annotated[
     NpuOffload,
     typer.Option("--npu", help="What of a prompt the NPU computes, with the file's own weights; boards that have one."),
 ]
+NpuF16: TypeAlias = Annotated[
+    bool, typer.Option("--npu-f16", help="The NPU rounds its results to fp16: fewer bytes on the bus, less exact.")
+]
 Cores: TypeAlias = Annotated[
     int | None,
     typer.Option(min=1, help="How many cores work; as many as the board does best with.", show_default=False),

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0x882F9F21
+SCHEMA_HASH: Final = 0xDAF40587
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -141,6 +141,7 @@ class Setting(IntEnum):
     DECODE_CORES = 3  # that work on a decode step, 1..cores
     INT8_TOKENS = 4  # least tokens of a prompt that is computed with weights requantized to int8; 0: none is
     NPU = 5  # a NpuMode
+    NPU_F16 = 6  # 1: the NPU rounds results that are not queries, keys or values to fp16, 0: none
 
 
 class NpuMode(IntEnum):
@@ -969,13 +970,14 @@ class Done:
     """40 bytes."""
 
     SIZE: ClassVar[int] = 40
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBBB1xIII4xQQ")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBBBBIII4xQQ")
     DTYPE = codec.Dtype(
         40,
         ("request", "<u4", 0),
         ("reason", "u1", 4),
         ("int8", "u1", 5),
         ("npu", "u1", 6),
+        ("npu_f16", "u1", 7),
         ("prompt_tokens", "<u4", 8),
         ("cached_tokens", "<u4", 12),
         ("generated_tokens", "<u4", 16),
@@ -987,6 +989,7 @@ class Done:
     reason: int
     int8: int  # 1: the prompt was computed with weights requantized to int8
     npu: int  # the NpuMode that the prompt was computed with
+    npu_f16: int  # 1: the NPU has rounded results to fp16
     prompt_tokens: int
     cached_tokens: int
     generated_tokens: int
@@ -1001,6 +1004,7 @@ class Done:
                 self.reason,
                 self.int8,
                 self.npu,
+                self.npu_f16,
                 self.prompt_tokens,
                 self.cached_tokens,
                 self.generated_tokens,
@@ -1022,11 +1026,12 @@ class Done:
             reason=values[1],
             int8=values[2],
             npu=values[3],
-            prompt_tokens=values[4],
-            cached_tokens=values[5],
-            generated_tokens=values[6],
-            prefill_cycles=values[7],
-            decode_cycles=values[8],
+            npu_f16=values[4],
+            prompt_tokens=values[5],
+            cached_tokens=values[6],
+            generated_tokens=values[7],
+            prefill_cycles=values[8],
+            decode_cycles=values[9],
         )
 
 

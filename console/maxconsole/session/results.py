@@ -36,6 +36,7 @@ class Answer:
     reason: str  # a wire.DoneReason, in words
     int8: bool  # whether the prompt was computed with weights requantized to int8
     npu: str  # a wire.NpuMode, in words: what of the prompt the NPU computed
+    npu_f16: bool  # whether it rounded results to fp16
     prompt_tokens: int
     cached_tokens: int
     prefill_cycles: int
@@ -97,6 +98,7 @@ class Answer:
             "reason": self.reason,
             "int8": self.int8,
             "npu": self.npu,
+            "npu_f16": self.npu_f16,
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,
             "generated_tokens": len(self.tokens),

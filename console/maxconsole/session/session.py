@@ -85,7 +85,7 @@ class Session:
             if prepared.setup.int8_tokens != wire.INT8_TOKENS:
                 self.use_int8(prepared.setup.int8_tokens)
             if prepared.setup.npu != "off":
-                self.use_npu(prepared.setup.npu)
+                self.use_npu(prepared.setup.npu, f16=prepared.setup.npu_f16)
         except BaseException:
             self._link.close()
             raise
@@ -245,10 +245,11 @@ class Session:
         """Prompts of that many tokens and more take the int8 route from now on; 0: none does."""
         self._link.request(wire.Set(setting=wire.Setting.INT8_TOKENS, value=tokens))
 
-    def use_npu(self, mode: NpuMode) -> None:
+    def use_npu(self, mode: NpuMode, *, f16: bool = False) -> None:
         """What of a prompt the NPU computes from now on. Raises UserError where the board or its firmware cannot."""
         try:
             self._link.request(wire.Set(setting=wire.Setting.NPU, value=wire.NpuMode[mode.upper()]))
+            self._link.request(wire.Set(setting=wire.Setting.NPU_F16, value=int(f16)))
         except BoardError as error:
             raise UserError(f"cannot use the NPU ({mode}): {error}") from error
 

@@ -41,6 +41,7 @@ class Setup:
     decode_cores: int | None = None  # where not as many as in prefill
     int8_tokens: int = wire.INT8_TOKENS
     npu: NpuMode = "off"
+    npu_f16: bool = False  # it rounds its results to fp16, but for queries, keys and values
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None
     overwrite: bool = False

@@ -78,6 +78,7 @@ class Transcript:
             reason=reason_words(done.reason),
             int8=bool(done.int8),
             npu=name_of(wire.NpuMode, done.npu) or "",
+            npu_f16=bool(done.npu_f16),
             prompt_tokens=self.command.keep + self.command.prompt_tokens,
             cached_tokens=self.command.keep,
             prefill_cycles=done.prefill_cycles,

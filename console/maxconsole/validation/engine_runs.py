@@ -43,6 +43,7 @@ class Prompt:
     context: int = 0
     board: str = BOARD
     npu: NpuMode = "off"  # other than that: by the exact route
+    npu_f16: bool = False
     startup: int | None = None  # of the NPU's jobs, in cycles, in place of the profile's
 
     @property
@@ -55,14 +56,27 @@ class Prompt:
         model = None if self.model is None else str(self.model)
         batch = min(BATCH_MAX, self.context // 2 or self.tokens)
         board = self.board if self.startup is None else str(_with_startup(self.board, self.startup))
-        return Setup(board, model, context=context, batch=batch, cores=self.cores, npu=self.npu, timing="timed")
+        return Setup(
+            board,
+            model,
+            context=context,
+            batch=batch,
+            cores=self.cores,
+            npu=self.npu,
+            npu_f16=self.npu_f16,
+            timing="timed",
+        )
 
     @property
     def label(self) -> str:
         """For file names and progress."""
         model = "demo" if self.model is None else self.model.stem
         ring = f"-ring{self.context}" * bool(self.context)
-        npu = f"-npu-{self.npu}" * (self.npu != "off") + f"-startup{self.startup}" * (self.startup is not None)
+        npu = (
+            f"-npu-{self.npu}" * (self.npu != "off")
+            + "-f16" * self.npu_f16
+            + f"-startup{self.startup}" * (self.startup is not None)
+        )
         return f"{model}-{self.kind}-{self.tokens}+{self.answer}{ring}-{self.cores}c-{self.board}{npu}"
 
 
