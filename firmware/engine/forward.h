@@ -10,7 +10,7 @@
 // d head_dim, q heads * d, c kv_heads * d, N the board's cores, and K the largest of h, q and f rounded up to
 // a multiple of 64:
 //   ACTIVATION_POOL
-//     2 x B * h * 4      residual stream, double buffered: every addition reads one and writes the other
+//     B * h * 4          residual stream
 //     N x 8 * h * 4      rows that a core normalizes at a time
 //     2 x B * q * 4      queries; attention output
 //     2 x B * c * 4      keys; values
@@ -20,6 +20,9 @@
 //     C * K              quantized rows: int8 values; C is B rounded up to a multiple of 8
 //     C * K / 4          their group scales and sums; as tiles their block scales
 //     C * K / 8          their half sums
+//     C * 4              their row scales
+//     C * F              gate times up as int8 tiles, F = f rounded up to a multiple of 64
+//     C * F / 8          their block scales
 //     C * 4              their row scales
 //     (B + 1) * d * 2    rotations of the batch's positions and of the sinks' query
 //     N x 16 * K         panel that a core is multiplying: int8 weights
@@ -89,20 +92,20 @@ struct forward {
     const struct model *model;
     struct kv_ring ring;
     unsigned batch_max;
-    unsigned cores;     // that take part
-    unsigned rows;      // of the last batch
-    unsigned first_row; // of it that residual[0] begins with, now that all layers are done
-    bool int8;          // the next batch takes the int8 route: kernels/int8_linear.h
-    float *residual[2], *query, *key, *value, *attended, *gate;
+    unsigned cores; // that take part
+    unsigned rows;  // of the last batch
+    bool int8;      // the next batch takes the int8 route: kernels/int8_linear.h
+    float *residual, *query, *key, *value, *attended, *gate;
     float *normed;  // [cores][NORM_ROWS][hidden]
     float *few;     // [GEMV_ROWS][hidden or ffn]
     float *columns; // [cores][batch_max][16]
     struct activations quantized;
-    struct int8_activations tiles; // in the same memory
-    bool offload;                  // the next batch's matrix products go to the NPU: engine/offload.h
-    bool offloaded;                // one has been since this was set to false
-    bool npu_ready;                // its memory holds the buffers
-    size_t npu_bytes;              // that they take
+    struct int8_activations tiles;     // in the same memory
+    struct int8_activations activated; // gate times up: made while `tiles` are still read
+    bool offload;                      // the next batch's matrix products go to the NPU: engine/offload.h
+    bool offloaded;                    // one has been since this was set to false
+    bool npu_ready;                    // its memory holds the buffers
+    size_t npu_bytes;                  // that they take
     struct offload_buffers npu;
     float *rope;      // [batch_max][head_dim]
     float *sink_rope; // [head_dim]

@@ -69,7 +69,7 @@ static void give_input(const struct pass *p, unsigned half, unsigned k, struct i
 static void join_rows(const struct pass *p, unsigned half, struct interval rows) {
     struct forward *f = p->f;
     const unsigned k = f->model->header->hidden, count = rows.to - rows.from;
-    float *x = f->residual[0] + (size_t)rows.from * k;
+    float *x = f->residual + (size_t)rows.from * k;
     add_rows(x, k, take_output(p, f->npu.product, f->npu.pending[half].halves, k, rows, 0), k, count, k, x);
 }
 
@@ -92,7 +92,7 @@ static void join_and_norm(const struct pass *p, unsigned half, bool product, con
         if (product)
             join_rows(p, half, rows);
         span_sum_switch(&join, &norm);
-        rms_norm_rows(f->residual[0] + (size_t)rows.from * k, k, rows.to - rows.from, k, weight, epsilon,
+        rms_norm_rows(f->residual + (size_t)rows.from * k, k, rows.to - rows.from, k, weight, epsilon,
                       normed);
         span_sum_switch(&norm, &quantizing);
         const struct activations out = input_at(p, half, k, rows.from);
@@ -154,7 +154,7 @@ static void attend(const struct pass *p, unsigned half) {
                                   .stride = width,
                                   .rope = rope,
                                   .sink_rope = f->sink_rope,
-                                  .out = f->attended + (size_t)all.from * width,
+                                  .out = f->npu.query + (size_t)all.from * width,
                                   .position = p->position + all.from,
                                   .rows = rows,
                                   .heads = h->heads};
@@ -166,7 +166,7 @@ static void attend(const struct pass *p, unsigned half) {
     if (mine.from != mine.to) {
         const struct activations out = input_at(p, half, width, mine.from);
         span_begin(&span);
-        quantize_rows(f->attended + (size_t)mine.from * width, width, mine.to - mine.from, width, &out);
+        quantize_rows(f->npu.query + (size_t)mine.from * width, width, mine.to - mine.from, width, &out);
         give_input(p, half, width, mine);
         span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)(mine.to - mine.from) * width);
     }
