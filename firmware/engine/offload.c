@@ -128,6 +128,35 @@ static void take_biased(const struct pass *p, const struct matrix *m, const floa
     cache_clean(y, (size_t)rows * m->rows * sizeof *y); // none may be written back over the next output
 }
 
+static void quantize_some(const struct pass *p, unsigned half, unsigned width, struct interval rows) {
+    const struct activations out = input_at(p, half, width, rows.from);
+    quantize_rows(p->f->query + (size_t)rows.from * width, width, rows.to - rows.from, width, &out);
+    give_input(p, half, width, rows);
+}
+
+// What attention has left in f->query: the core's own tokens or, after a barrier, its rows of everyone's.
+static void quantize_attended(const struct pass *p, unsigned half, unsigned width) {
+    const struct interval all = half_rows(p, half), mine = my_rows(p, half);
+    const bool by_tokens = attention_is_by_tokens(all.to - all.from, p->share);
+    unsigned done = 0;
+    struct span span;
+    if (!by_tokens)
+        meet(p);
+    span_begin(&span);
+    for (unsigned row = all.from; by_tokens && row < all.to; row += ATTENTION_TOKENS) {
+        const unsigned end = row + ATTENTION_TOKENS < all.to ? row + ATTENTION_TOKENS : all.to;
+        if (is_dealt_back_and_forth(p->share, (row - all.from) / ATTENTION_TOKENS)) {
+            quantize_some(p, half, width, (struct interval){row, end});
+            done += end - row;
+        }
+    }
+    if (!by_tokens && mine.from != mine.to) {
+        quantize_some(p, half, width, mine);
+        done = mine.to - mine.from;
+    }
+    span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)done * width);
+}
+
 static void attend(const struct pass *p, unsigned half) {
     struct forward *f = p->f;
     const struct image_header *h = f->model->header;
@@ -140,7 +169,8 @@ static void attend(const struct pass *p, unsigned half) {
     take_biased(p, &p->weights->q, p->weights->q_bias, mine, f->npu.query);
     take_biased(p, &p->weights->k, p->weights->k_bias, mine, f->npu.key);
     take_biased(p, &p->weights->v, p->weights->v_bias, mine, f->npu.value);
-    span_end(&span, KERNEL_BIAS, p->layer, (uint64_t)(mine.to - mine.from) * (width + 2 * kv));
+    if (p->weights->q_bias != NULL)
+        span_end(&span, KERNEL_BIAS, p->layer, (uint64_t)(mine.to - mine.from) * (width + 2 * kv));
     meet(p);
     const float *rope = f->rope + (size_t)all.from * h->head_dim;
     const struct kv_update update = {
@@ -154,7 +184,7 @@ static void attend(const struct pass *p, unsigned half) {
                                   .stride = width,
                                   .rope = rope,
                                   .sink_rope = f->sink_rope,
-                                  .out = f->npu.query + (size_t)all.from * width,
+                                  .out = f->query + (size_t)all.from * width,
                                   .position = p->position + all.from,
                                   .rows = rows,
                                   .heads = h->heads};
@@ -162,14 +192,7 @@ static void attend(const struct pass *p, unsigned half) {
     uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
     if (seen != 0)
         span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * h->head_dim);
-    meet(p);
-    if (mine.from != mine.to) {
-        const struct activations out = input_at(p, half, width, mine.from);
-        span_begin(&span);
-        quantize_rows(f->npu.query + (size_t)mine.from * width, width, mine.to - mine.from, width, &out);
-        give_input(p, half, width, mine);
-        span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)(mine.to - mine.from) * width);
-    }
+    quantize_attended(p, half, width);
     meet(p);
     const struct product products[] = {
         {&p->weights->o, f->npu.product, offload_halves(p, &p->weights->o), KERNEL_LINEAR_O}};
