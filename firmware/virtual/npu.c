@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "hierarchy.h"
+#include "npu_check.h"
 #include "npu_time.h"
 
 _Static_assert(sizeof((struct device_page *)0)->npu_record / sizeof(struct npu_record) == NPU_RECORDS,
@@ -55,8 +56,12 @@ static struct knowledge *known_to(const struct core *core) {
     return &known[core - cores];
 }
 
+static uint64_t whole_cycles(uint64_t ticks) {
+    return (ticks + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE * TICKS_PER_CYCLE;
+}
+
 static uint64_t now_of(const struct core *core) {
-    return (core->ticks + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE * TICKS_PER_CYCLE;
+    return whole_cycles(core->ticks);
 }
 
 static void write_record(uint32_t sequence) {
@@ -105,6 +110,23 @@ static bool collides(const struct core *core, const struct npu_job *job) {
     return false;
 }
 
+uint32_t npu_unobserved(const struct core *core, struct extent part, bool results) {
+    struct extent input[NPU_INPUTS];
+    uint32_t found = 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t n = known_to(core)->observed + 1; n <= last && !found; n++) {
+        const struct npu_job *job = &accepted_of(n)->job;
+        bool meet = false;
+        npu_job_inputs(job, input);
+        for (unsigned i = 0; i < NPU_INPUTS && !results; i++)
+            meet |= extents_meet(input[i], part);
+        if (meet || (results && npu_job_writes(job, part)))
+            found = n;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 /// Reads the descriptor. Returns NPU_CODE_DONE, or why the job is refused.
 static enum npu_code fetch(const struct core *core, struct npu_job *job) {
     const uint64_t address = page->npu_descriptor;
@@ -144,6 +166,7 @@ void npu_start(struct core *core) {
         *accepted_of(last) = (struct accepted){job, npu_job_compute(&job, ram, board), false};
         npu_time_add(last, &job, now_of(core));
         weave_log(core, now_of(core), last, WEAVE_NPU_SUBMIT, 0, false);
+        npu_check_begin(last, &job);
         write_record(last);
     }
     pthread_mutex_unlock(&lock);
@@ -153,8 +176,10 @@ void npu_start(struct core *core) {
 static void observe(const struct core *core, uint32_t sequence) {
     for (uint32_t n = known_to(core)->observed + 1; n <= sequence; n++) {
         struct accepted *of = accepted_of(n);
-        if (of->results)
+        if (of->results) {
             npu_job_store(&of->job, of->results, ram, board);
+            npu_check_end(&of->job);
+        }
         free(of->results);
         of->results = NULL;
     }
@@ -177,12 +202,11 @@ static enum npu_code look(struct core *core, uint32_t sequence, uint64_t deadlin
     if (state != NPU_CODE_BUSY)
         return state;
     const uint64_t now = now_of(core), end = npu_time_of(sequence)->end;
-    const uint64_t goes_on =
-        now > end ? now : (end + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE * TICKS_PER_CYCLE;
-    if (goes_on > deadline) {
+    if (end > deadline) { // also one that never comes
         core->ticks = deadline;
         return deadline > now ? NPU_CODE_TIMEOUT : NPU_CODE_BUSY;
     }
+    const uint64_t goes_on = now > end ? now : whole_cycles(end);
     weave_log(core, now, sequence, WEAVE_NPU_WAIT, (goes_on - now) / TICKS_PER_CYCLE, true);
     core->ticks = goes_on;
     observe(core, sequence);

@@ -23,5 +23,9 @@ void npu_wait(struct core *core);
 void npu_look(struct core *core);
 void npu_reset(struct core *core);
 
+/// Of a job that the core has not observed yet and that writes results to `part`, or reads inputs from it,
+/// the number; or 0.
+uint32_t npu_unobserved(const struct core *core, struct extent part, bool results);
+
 /// All cores stand still, and know what any of them knew: job times are exact up to here.
 void npu_woven(void);

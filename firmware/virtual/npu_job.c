@@ -29,6 +29,14 @@ struct extent npu_job_results(const struct npu_job *job) {
     return (struct extent){job->out, (job->rows - 1) * (uint64_t)job->out_stride + npu_job_row_bytes(job)};
 }
 
+bool npu_job_writes(const struct npu_job *job, struct extent part) {
+    const uint64_t row = part.base > job->out ? (part.base - job->out) / job->out_stride : 0;
+    for (uint64_t n = row; n < job->rows && n <= row + 1; n++)
+        if (extents_meet((struct extent){job->out + n * job->out_stride, npu_job_row_bytes(job)}, part))
+            return true;
+    return false;
+}
+
 uint64_t npu_job_macs(const struct npu_job *job) {
     return (uint64_t)job->rows * job->k * job->panels * PANEL_COLUMNS;
 }

@@ -26,6 +26,9 @@ static inline bool extents_meet(struct extent a, struct extent b) {
     return a.base < b.base + b.bytes && b.base < a.base + a.bytes;
 }
 
+/// Whether results meet `part`, which is no longer than what lies between two rows.
+bool npu_job_writes(const struct npu_job *job, struct extent part);
+
 /// Bytes of one row of results.
 size_t npu_job_row_bytes(const struct npu_job *job);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "npu_check.h"
+
 enum { GRANULE_SHIFT = 2, LOCKS = 1024, LISTED = 16 };
 
 /// What the cores have done to a granule since the last barrier. Addresses of code lie below 4 GiB.
@@ -28,15 +30,15 @@ struct site {
 struct cache_work {
     uint32_t pc;
     bool sets_table, sets_control; // TTBR0_EL1, SCTLR_EL1
-    uint8_t cleans; // DC CVAC or CIVAC of x[cleans - 1], which the block has not changed before
+    uint8_t cleans;   // DC CVAC, CIVAC or IVAC of x[cleans - 1], which the block has not changed before
+    bool invalidates; // one of the latter two
 };
 
 static struct finding {
-    bool stale;
+    enum finding_kind kind;
     uint64_t address; // the lowest one
     uint64_t count;
-    uint32_t writer, other;
-    bool both_write;
+    uint32_t writer, other; // instructions; `writer` of the NPU's findings: number of the job
 } finding[LISTED];
 
 static const struct options *board;
@@ -89,6 +91,9 @@ const char *races_open(const struct options *options) {
         return "check=on: there is no address space for it";
     for (unsigned i = 0; i < LOCKS; i++)
         pthread_spin_init(&lock[i], PTHREAD_PROCESS_PRIVATE);
+    const char *error = npu_check_open(options);
+    if (error)
+        return error;
     *(void **)&get_cpu = dlsym(RTLD_DEFAULT, "qemu_get_cpu");
     *(void **)&read_register = dlsym(RTLD_DEFAULT, "aarch64_cpu_gdb_read_register");
     *(void **)&new_bytes = dlsym(RTLD_DEFAULT, "g_byte_array_new");
@@ -100,9 +105,10 @@ const char *races_open(const struct options *options) {
 static void note(struct finding new) {
     pthread_mutex_lock(&findings_lock);
     found++;
+    const bool npu = new.kind >= FINDING_DIRTY_INPUT; // one job after the other does the same
     unsigned at = 0;
-    while (at < listed && (finding[at].stale != new.stale || finding[at].writer != new.writer ||
-                           finding[at].other != new.other))
+    while (at < listed && (finding[at].kind != new.kind || finding[at].other != new.other ||
+                           (finding[at].writer != new.writer && !npu)))
         at++;
     if (at < listed) {
         finding[at].count++;
@@ -114,6 +120,14 @@ static void note(struct finding new) {
     pthread_mutex_unlock(&findings_lock);
 }
 
+void races_note(enum finding_kind kind, uint64_t address, uint32_t sequence, uint32_t pc) {
+    note((struct finding){kind, .address = address, .writer = sequence, .other = pc});
+}
+
+bool races_dirty(uint64_t address) {
+    return dirty[(address - board->ram_base) >> LINE_SHIFT];
+}
+
 /// One granule, under its lock.
 static void touch(struct granule *granule, const struct core *core, uint64_t address, uint32_t pc,
                   bool writes) {
@@ -122,12 +136,12 @@ static void touch(struct granule *granule, const struct core *core, uint64_t add
         *granule = (struct granule){.epoch = (uint32_t)core->epoch};
     const bool written = granule->writers & ~self, read = granule->readers & ~self;
     if (writes && written)
-        note(
-            (struct finding){.address = address, .writer = granule->writer, .other = pc, .both_write = true});
+        note((struct finding){
+            .kind = FINDING_WRITE, .address = address, .writer = granule->writer, .other = pc});
     else if (writes && read)
-        note((struct finding){.address = address, .writer = pc, .other = granule->reader});
+        note((struct finding){FINDING_READ, .address = address, .writer = pc, .other = granule->reader});
     else if (written)
-        note((struct finding){.address = address, .writer = granule->writer, .other = pc});
+        note((struct finding){FINDING_READ, .address = address, .writer = granule->writer, .other = pc});
     if (writes) {
         granule->writers |= self;
         granule->writer = pc;
@@ -149,7 +163,8 @@ static void on_any_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_
     if (writes && mmu_on[vcpu] && !(*line & self))
         __atomic_fetch_or(line, self, __ATOMIC_RELAXED);
     if (!writes && !mmu_on[vcpu] && *line & ~self)
-        note((struct finding){.stale = true, .address = address & ~UINT64_C(63), .other = site->pc});
+        note((struct finding){.kind = FINDING_STALE, .address = address & ~UINT64_C(63), .other = site->pc});
+    npu_check_access(core, address, 1u << qemu_plugin_mem_size_shift(info), site->pc, writes);
     if (site->synchronizes || core->stopped || !core->epoch)
         return;
     const uint64_t last = (offset + (1u << qemu_plugin_mem_size_shift(info)) - 1) >> GRANULE_SHIFT;
@@ -168,8 +183,11 @@ static void on_cache_work(unsigned int vcpu, void *userdata) {
         mmu_on[vcpu] = true;
     table_set[vcpu] |= work->sets_table;
     if (work->cleans && guest_register(vcpu, work->cleans - 1u, &address) &&
-        address - board->ram_base < board->ram_bytes)
+        address - board->ram_base < board->ram_bytes) {
         __atomic_store_n(&dirty[(address - board->ram_base) >> LINE_SHIFT], 0, __ATOMIC_RELAXED);
+        if (work->invalidates)
+            npu_check_forget(address);
+    }
 }
 
 /// Exclusives, ordered ones, compare-and-swap; read-modify-writes and LDAPR.
@@ -196,9 +214,11 @@ void races_follow(struct qemu_plugin_tb *tb, const uint32_t *words, unsigned ins
                                          QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &sites[i]);
         work.sets_table |= (word & ~31u) == 0xd5182000;
         work.sets_control |= (word & ~31u) == 0xd5181000;
-        const bool cleans = (word & ~31u) == 0xd50b7a20 || (word & ~31u) == 0xd50b7e20;
-        if (cleans && !(changed >> reg & 1))
+        const bool invalidates = (word & ~31u) == 0xd50b7e20 || (word & ~31u) == 0xd5087620;
+        if ((invalidates || (word & ~31u) == 0xd50b7a20) && !(changed >> reg & 1)) {
             work.cleans = (uint8_t)(reg + 1);
+            work.invalidates = invalidates;
+        }
         changed |= a64_decode(word).writes;
     }
     if (!work.sets_table && !work.sets_control && !work.cleans)
@@ -218,6 +238,17 @@ static int by_address(const void *a, const void *b) {
 }
 
 size_t races_text(char *text, size_t room) {
+    static const char *const names[] = {
+        [FINDING_READ] = "race read",
+        [FINDING_WRITE] = "race write",
+        [FINDING_STALE] = "stale",
+        [FINDING_DIRTY_INPUT] = "npu dirty-input",
+        [FINDING_DIRTY_RESULT] = "npu dirty-result",
+        [FINDING_INPUT_WRITTEN] = "npu input-written",
+        [FINDING_RESULT_WRITTEN] = "npu result-written",
+        [FINDING_EARLY] = "npu early",
+        [FINDING_STALE_RESULT] = "npu stale-result",
+    };
     struct finding sorted[LISTED];
     size_t length = 0;
     pthread_mutex_lock(&findings_lock);
@@ -228,9 +259,8 @@ size_t races_text(char *text, size_t room) {
     qsort(sorted, count, sizeof sorted[0], by_address);
     for (unsigned i = 0; i < count && length < room; i++) {
         const struct finding *f = &sorted[i];
-        const char *kind = f->stale ? "stale" : f->both_write ? "race write" : "race read";
         const int n =
-            snprintf(text + length, room - length, "%s 0x%llx 0x%x 0x%x %llu\n", kind,
+            snprintf(text + length, room - length, "%s 0x%llx 0x%x 0x%x %llu\n", names[f->kind],
                      (unsigned long long)f->address, f->writer, f->other, (unsigned long long)f->count);
         length += n > 0 && (size_t)n < room - length ? (size_t)n : 0;
     }

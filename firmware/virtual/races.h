@@ -17,11 +17,30 @@
 #include "options.h"
 #include "qemu_plugin_api.h"
 
+/// What is found. Those from FINDING_DIRTY_INPUT on are the NPU's (npu_check.h).
+enum finding_kind {
+    FINDING_READ,           // a race: the second instruction reads
+    FINDING_WRITE,          // both write
+    FINDING_STALE,          // read with the MMU off, not cleaned
+    FINDING_DIRTY_INPUT,    // a job begins, and what it reads is dirty in a cache
+    FINDING_DIRTY_RESULT,   // likewise where it writes: the line may be written back over the results
+    FINDING_INPUT_WRITTEN,  // between a job's submission and its end
+    FINDING_RESULT_WRITTEN, // likewise
+    FINDING_EARLY,          // results are read before the job has been waited for
+    FINDING_STALE_RESULT    // and after it, but the core's cache may hold the line from before
+};
+
 /// Returns NULL, or what went wrong.
 const char *races_open(const struct options *options);
 
 /// Follows what the block will do. `words` are its instructions.
 void races_follow(struct qemu_plugin_tb *tb, const uint32_t *words, unsigned insns);
+
+/// Notes a finding of the NPU's: job `sequence`, the instruction at `pc`.
+void races_note(enum finding_kind kind, uint64_t address, uint32_t sequence, uint32_t pc);
+
+/// Whether a core has written the line at `address` through its cache, and nobody has cleaned it since.
+bool races_dirty(uint64_t address);
 
 /// How much has been found; grows with every finding.
 unsigned races_found(void);

@@ -42,7 +42,10 @@ def text_address(board: Board) -> int:
 def compile_guest(
     board: Board, output: Path, sources: Sequence[Path], *, address: int | None = None, include: Path | None = None
 ) -> FirmwareElf:
-    """`sources`, start.S before them, linked for `board`, with headers in `include`, too. Raises ToolMissing, and UserError with what gcc says."""
+    """`sources`, start.S before them, linked for `board`; their headers may be in `include`, too.
+
+    Raises ToolMissing, and UserError with what gcc says.
+    """
     if board.virtual is None:
         raise UserError(f"{board.name} is not a virtual board")
     shared = paths.firmware_dir() / "validation"

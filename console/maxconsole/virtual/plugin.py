@@ -154,7 +154,7 @@ def read_report(path: Path) -> ModelReport:
             key, _, value = line.partition(" ")
             if key == "undecoded":
                 undecoded.append(value)
-            elif key in ("race", "stale"):
+            elif key in ("race", "stale", "npu"):
                 findings.append(parse_finding(key, value))
             elif key == "unknown_event":
                 unknown.append(int(value, 0))

@@ -17,8 +17,9 @@ _POOLS = ("weight_pool", "activation_pool", "kv_cache_pool")
 class Finding:
     """Memory that two cores touched without a barrier between them, or that one read too early.
 
-    `kind` is "read" or "write", of what the second instruction does, or "stale": then there is no writer. Of all
-    addresses that the same two instructions met at, the lowest is kept, and `count` says how often they did.
+    `kind` is "read" or "write", of what the second instruction does, or "stale": then there is no writer. Those of
+    NPU_KINDS are about a job of the NPU, whose number `writer` is (0 where it does not matter). Of all addresses that
+    the same two instructions met at, the lowest is kept, and `count` says how often they did.
     """
 
     kind: str
@@ -26,6 +27,17 @@ class Finding:
     writer: int  # program counters
     other: int
     count: int
+
+
+NPU_KINDS = {
+    "dirty-input": "is read by job {job} of the NPU, but was not cleaned after {other} wrote it",
+    "dirty-result": "will be written by job {job} of the NPU, but is dirty in a cache: {other} wrote it",
+    "input-written": "is written by {other} while job {job} of the NPU reads it",
+    "result-written": "is written by {other} while job {job} of the NPU writes it, too",
+    "early": "is read by {other} before it has waited for job {job} of the NPU, which writes it",
+    "stale-result": "was written by the NPU, but is not invalidated in the cache of the core that uses it: {other}",
+}
+"""What is wrong about a job of the NPU, by kind of finding."""
 
 
 def parse_finding(key: str, value: str) -> Finding:
@@ -56,6 +68,8 @@ def describe(findings: Sequence[Finding], elf: Path) -> tuple[str, ...]:
         other = code.symbolize(one.other)
         if one.kind == "stale":
             return f"{place(one.address)} is read with the MMU off, but not cleaned to memory: {other}"
+        if one.kind in NPU_KINDS:
+            return f"{place(one.address)} " + NPU_KINDS[one.kind].format(job=one.writer, other=other)
         does = "writes it, too" if one.kind == "write" else "reads it"
         return f"{place(one.address)} is written by {code.symbolize(one.writer)}, and without a barrier {other} {does}"
 

@@ -6,7 +6,7 @@
 #include "kernels/activations.h"
 
 #define OUT       ((uint8_t *)0x90000000) // the NPU's memory
-#define OUT_BYTES 65536u                  // of it, used here
+#define OUT_BYTES 32768u                  // of it, used here
 #define POISON    0xa5
 
 /// What the test reads: lines of "name value".
