@@ -15,7 +15,7 @@ static bool is_taken(enum tensor_format format) {
 }
 
 bool offload_halves(const struct pass *p, const struct matrix *m) {
-    return p->f->npu.halves && is_taken(m->format);
+    return p->f->npu.halves && is_taken(m->format) && m->rows % 32 == 0; // rows are whole cache lines
 }
 
 static void fail(struct forward *f, const char *what, enum npu_code code, unsigned layer) {
