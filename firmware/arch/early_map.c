@@ -115,6 +115,7 @@ uint64_t *early_map(void) {
     add("weight_pool", address(__weight_pool_start), address(__weight_pool_end), REGION_READ_ONLY);
     add("activation_pool", address(__activation_pool_start), address(__activation_pool_end), REGION_DATA);
     add("kv_cache_pool", address(__kv_cache_pool_start), address(__kv_cache_pool_end), REGION_DATA);
+    add("npu_pool", BOARD_NPU_BASE, BOARD_NPU_BASE + BOARD_NPU_BYTES, REGION_DATA);
     for (unsigned i = 0; i < sizeof devices / sizeof devices[0]; i++)
         add("registers", devices[i].base, devices[i].base + devices[i].bytes, REGION_DEVICE);
 

@@ -3,6 +3,7 @@
 #include "engine/forward.h"
 
 #include "engine/linear.h"
+#include "engine/offload.h"
 #include "kernels/attention.h"
 #include "kernels/embed.h"
 #include "kernels/kv_cache.h"
@@ -115,17 +116,29 @@ static void run_start(void *context, struct share share) {
     span_end(&span, KERNEL_EMBED, NO_LAYER, (uint64_t)(rows.to - rows.from) * m->k);
 }
 
+// What the NPU still works on ends in the residual stream: the cores go on alone.
+static void join(const struct pass *p) {
+    struct pass all = *p;
+    all.first = 0;
+    all.rows = p->f->rows;
+    team_run(p->f->cores, offload_join, &all, p->layer);
+    offload_drain(p->f);
+}
+
 bool forward_batch(struct forward *f, const uint32_t *tokens, unsigned count, enum outputs outputs,
                    between_layers *go_on, void *context) {
     const struct image_header *h = f->model->header;
     struct start start = {f, tokens, f->ring.length, count};
-    struct pass pass = {.f = f, .position = start.position, .rows = count, .int8 = f->int8};
+    struct pass pass = {
+        .f = f, .position = start.position, .rows = count, .input = &f->quantized, .int8 = f->int8};
     kv_ring_append(&f->ring, tokens, count);
     f->rows = count;
+    f->npu.failed = false;
     // A row of its own for every core, or it is not worth waking them.
     team_run(count < f->cores ? 1 : f->cores, run_start, &start, NO_LAYER);
     for (unsigned layer = 0; layer < h->layers; layer++) {
-        if (!go_on(context, layer, count)) {
+        if (!go_on(context, layer, count) || f->npu.failed) {
+            offload_drain(f);
             kv_ring_rewind(&f->ring, start.position);
             return false;
         }
@@ -135,20 +148,26 @@ bool forward_batch(struct forward *f, const uint32_t *tokens, unsigned count, en
             pass.rows = outputs == OUTPUTS_LAST;
             pass.first = count - pass.rows;
         }
-        team_run(f->cores, run_layer, &pass, layer);
+        const bool offload = f->offload && pass.rows == count && offload_worth(count);
+        if (f->npu.pending[0].any && !offload)
+            join(&pass);
+        f->offloaded |= offload;
+        team_run(f->cores, offload ? offload_layer : run_layer, &pass, layer);
     }
-    return true;
+    if (f->npu.pending[0].any)
+        join(&pass);
+    return !f->npu.failed;
 }
 
 static void run_head(void *context, struct share share) {
     struct forward *f = context;
-    const struct pass pass = {.f = f, .share = share, .layer = NO_LAYER};
+    const struct pass pass = {.f = f, .input = &f->quantized, .share = share, .layer = NO_LAYER};
     linear(&pass, &f->model->head, (struct interval){0, 1}, f->logits, KERNEL_HEAD);
 }
 
 const float *forward_logits(struct forward *f, unsigned row) {
     const struct image_header *h = f->model->header;
-    const struct pass alone = {.f = f, .share = whole(), .layer = NO_LAYER};
+    const struct pass alone = {.f = f, .input = &f->quantized, .share = whole(), .layer = NO_LAYER};
     norm_and_quantize(&alone, f->residual + (size_t)row * h->hidden, f->model->output_norm,
                       (struct interval){0, 1}, &f->model->head);
     team_run(f->cores, run_head, f, NO_LAYER);

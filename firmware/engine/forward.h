@@ -30,6 +30,11 @@
 //     N x 64             its column factors
 //     4 * V              logits, V = vocabulary rounded up to a multiple of 16
 //     V' / 8             a bit per token for sampling, V' = vocabulary rounded up to a multiple of 32
+//   NPU_POOL, where there is an NPU and they fit. H is half of B rounded up to a multiple of 8
+//     2 x H * K, H * K / 4, H * K / 8, H * 4   quantized rows of each half, as above
+//     B * q * 4, 2 x B * c * 4, 2 x B * f * 4, B * h * 4
+//                        outputs: queries, keys, values, gate, up, attn_output or ffn_down
+//     N x 2 * 4 * max(f, h) * 4                rows of halves that a core has made floats
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
 //     layers * kv_heads * P * (64 * d + 256)
 //     P * 128            token ids
@@ -55,6 +60,34 @@
 
 enum outputs { OUTPUTS_NONE, OUTPUTS_LAST, OUTPUTS_ALL };
 
+#define OFFLOAD_HALVES 2
+#define OFFLOAD_ROWS   4 // at a time: gate and up of an ffn up to 2048 fit an L1 cache
+
+// Jobs of the NPU that a half of the batch waits for.
+struct offload_job {
+    uint32_t sequence;
+    enum kernel kernel;
+    unsigned layer;
+    uint64_t macs;
+};
+struct offload_pending {
+    struct offload_job jobs[3]; // in the order in which they run
+    unsigned count;
+    bool any;    // products at all, be it on the cores
+    bool halves; // the first of them is of fp16
+};
+
+// What the NPU reads and writes, all in its own memory; and what it is doing.
+struct offload_buffers {
+    struct activations input[OFFLOAD_HALVES]; // quantized rows of each half
+    float *query, *key, *value;               // [batch_max][outputs]
+    void *gate, *up, *product;                // the same, of floats or of halves
+    float *wide;                              // [cores][2][OFFLOAD_ROWS][hidden or ffn]: halves made floats
+    struct offload_pending pending[OFFLOAD_HALVES]; // core 0 writes it between two barriers
+    bool failed;                                    // a job of this batch
+    bool halves;                                    // outputs that are no queries, keys or values are fp16
+};
+
 struct forward {
     const struct model *model;
     struct kv_ring ring;
@@ -69,8 +102,13 @@ struct forward {
     struct activations quantized;
     struct int8_activations tiles;     // in the same memory
     struct int8_activations activated; // gate times up: made while `tiles` are still read
-    float *rope;                       // [batch_max][head_dim]
-    float *sink_rope;                  // [head_dim]
+    bool offload;                      // the next batch's matrix products go to the NPU: engine/offload.h
+    bool offloaded;                    // one has been since this was set to false
+    bool npu_ready;                    // its memory holds the buffers
+    size_t npu_bytes;                  // that they take
+    struct offload_buffers npu;
+    float *rope;      // [batch_max][head_dim]
+    float *sink_rope; // [head_dim]
     struct panel panels[BOARD_CORES];
     struct int8_panel int8_panels[BOARD_CORES];
     float *logits;      // [vocabulary, padded to 16]

@@ -8,6 +8,7 @@
 #include "engine/model.h"
 #include "engine/sampling.h"
 #include "hal/cores.h"
+#include "hal/npu.h"
 #include "hal/pmu.h"
 #include "link/channel.h"
 #include "link/telemetry.h"
@@ -16,6 +17,8 @@ static struct model model;
 static struct forward forward;
 static bool bound;
 static unsigned batch = BOARD_BATCH;
+static enum npu_mode npu_mode = NPU_MODE_OFF;
+static bool npu_f16;
 static unsigned int8_tokens = INT8_TOKENS;
 static unsigned cores[PHASE_COUNT] = {[PHASE_PREFILL] = BOARD_CORES, [PHASE_DECODE] = BOARD_DECODE_CORES};
 
@@ -59,6 +62,25 @@ void engine_set_cores(enum phase phase, unsigned count) {
 
 void engine_set_int8(unsigned tokens) {
     int8_tokens = tokens;
+}
+
+void engine_set_npu_f16(bool on) {
+    npu_f16 = on;
+}
+
+bool engine_npu_ready(void) {
+    return bound && forward.npu_ready;
+}
+
+const char *engine_set_npu(enum npu_mode mode) {
+    if (mode != NPU_MODE_OFF && !npu_present())
+        return "this board has no NPU";
+    if (mode == NPU_MODE_PV || mode == NPU_MODE_ALL)
+        return "attention is computed on the cores only: the NPU takes linear or off";
+    if (mode != NPU_MODE_OFF && bound && !forward.npu_ready)
+        return "the NPU's memory does not hold this model's buffers; a smaller batch needs less";
+    npu_mode = mode;
+    return NULL;
 }
 
 void engine_kv_state(struct kv_state *state) {
@@ -187,7 +209,7 @@ static bool prefill(struct run *run, struct choice *choice) {
 // From the first token to the last.
 static enum done_reason decode(struct run *run, struct choice choice) {
     const struct generate *c = run->command;
-    forward.int8 = false;
+    forward.int8 = forward.offload = false;
     for (uint32_t step = 0;; step++) {
         if (stops(c, choice.token))
             return DONE_REASON_STOP_TOKEN;
@@ -212,20 +234,27 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
         return status;
     kv_ring_rewind(&forward.ring, command->keep);
     // The route is the prompt's, not a batch's, so that results do not depend on how it is cut.
-    const bool int8 = model.int8 && int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
+    // So is what the NPU computes, with the numbers of the exact route.
+    const bool npu = npu_mode == NPU_MODE_LINEAR && forward.npu_ready;
+    const bool int8 = !npu && model.int8 && int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
     struct choice choice = {0};
     enum done_reason reason = DONE_REASON_PROMPT_ONLY;
     uint64_t start = pmu_cycles();
     forward.int8 = int8;
+    forward.offload = npu;
+    forward.offloaded = false;
+    forward.npu.halves = npu_f16;
     bool filled = prefill(&run, &choice);
     uint64_t middle = pmu_cycles();
     if (!filled)
-        reason = DONE_REASON_CANCELLED;
+        reason = forward.npu.failed ? DONE_REASON_FAILED : DONE_REASON_CANCELLED;
     else if (command->max_new > 0)
         reason = decode(&run, choice);
     struct done done = {.request = command->request,
                         .reason = (uint8_t)reason,
                         .int8 = int8,
+                        .npu = forward.offloaded ? (uint8_t)npu_mode : NPU_MODE_OFF,
+                        .npu_f16 = forward.offloaded && npu_f16,
                         .prompt_tokens = run.prompt_done,
                         .cached_tokens = command->keep,
                         .generated_tokens = run.generated,

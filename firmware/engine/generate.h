@@ -3,6 +3,7 @@
 // One request at a time; the functions are core 0's, which shares the work out.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,15 @@ void engine_set_batch(unsigned tokens);
 /// How many cores work on a prefill batch, or on a decode step, from now on; as many of them as run. Results
 /// do not depend on it.
 void engine_set_cores(enum phase phase, unsigned count);
+
+/// What of a prompt the NPU computes from now on, always by the exact route. NULL, or why it cannot.
+const char *engine_set_npu(enum npu_mode mode);
+
+/// Whether the NPU rounds its results to fp16 from now on, but for queries, keys and values.
+void engine_set_npu_f16(bool on);
+
+/// Whether there is an NPU whose memory holds what the bound model needs.
+bool engine_npu_ready(void);
 
 /// Prompts of at least `tokens` tokens take the int8 route from now on (kernels/int8_linear.h), which is
 /// quicker and less exact; 0: none does. Nor does any prompt of a model with a matrix that has no int8 form.

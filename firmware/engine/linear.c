@@ -9,8 +9,8 @@
 #define GEMV_BLOCK_BYTES 40000
 
 // The quantized rows from `row` on, `k` values wide.
-static struct activations quantized(const struct forward *f, unsigned k, unsigned row) {
-    struct activations all = f->quantized;
+static struct activations quantized(const struct pass *p, unsigned k, unsigned row) {
+    struct activations all = *p->input;
     all.k = padded_k(k);
     return activations_from(&all, row);
 }
@@ -31,7 +31,7 @@ static void quantize_here(const struct pass *p, struct float_rows from, struct i
         const struct int8_activations all = tiled(p, m), out = int8_activations_from(&all, rows.from);
         quantize_tiles(&from, rows.to - rows.from, k, m->int8.reciprocals, &out);
     } else {
-        const struct activations out = quantized(p->f, k, rows.from);
+        const struct activations out = quantized(p, k, rows.from);
         quantize_rows(from.x, from.row, rows.to - rows.from, k, &out);
     }
 }
@@ -96,7 +96,7 @@ static void linear_by_rows(const struct pass *p, const struct matrix *m, struct 
     for (uint32_t panel = panels.from; panel < panels.to; panel += block) {
         uint32_t here = panels.to - panel < block ? panels.to - panel : block;
         for (unsigned row = 0; row < count; row++) {
-            struct activations one = quantized(p->f, m->k, rows.from + row);
+            struct activations one = quantized(p, m->k, rows.from + row);
             gemv_panels(m->format, m->packs + panel * m->panel_bytes, here, &one,
                         y + (size_t)row * m->rows + panel * PANEL_COLUMNS);
         }
@@ -130,7 +130,7 @@ static void multiply_panel(const struct pass *p, const struct matrix *m, unsigne
         span_sum_switch(&pieces->unpack, &pieces->multiply);
         gemm_int8_panel(&f->int8_panels[part], &x, rows.from, rows.to, y, stride);
     } else {
-        const struct activations x = quantized(f, m->k, rows.from);
+        const struct activations x = quantized(p, m->k, rows.from);
         dequantize_panel(m->format, packs, k, &f->panels[part]);
         span_sum_switch(&pieces->unpack, &pieces->multiply);
         gemm_panel(&f->panels[part], &x, rows.to - rows.from, y, stride);

@@ -10,6 +10,7 @@
 struct pass {
     struct forward *f;
     const struct layer *weights;
+    const struct activations *input; // quantized rows of the exact route; its k is set where it is used
     struct share share;
     unsigned layer;
     uint32_t position; // of row 0

@@ -35,6 +35,8 @@ static void report_hello(uint16_t flags) {
     };
     if (BOARD_MODELLED)
         hello.flags |= HELLO_FLAG_MODELLED;
+    if (engine_npu_ready())
+        hello.flags |= HELLO_FLAG_NPU;
     memcpy(hello.build_id, BUILD_ID, sizeof hello.build_id);
     memcpy(hello.counter_events, pmu_events(), sizeof hello.counter_events);
     put_text(hello.board, sizeof hello.board, BOARD_NAME);

@@ -79,6 +79,16 @@ static struct answer set(const struct frame *frame) {
         engine_set_cores(command.setting == SETTING_PREFILL_CORES ? PHASE_PREFILL : PHASE_DECODE,
                          command.value);
         return ok;
+    case SETTING_NPU: {
+        const char *why = command.value < NPU_MODE_COUNT ? engine_set_npu((enum npu_mode)command.value)
+                                                         : "npu is off, pv, linear or all";
+        return why == NULL ? ok : answer(REPLY_STATUS_BAD_VALUE, why);
+    }
+    case SETTING_NPU_F16:
+        if (command.value > 1)
+            return answer(REPLY_STATUS_BAD_VALUE, "npu_f16 is 0 or 1");
+        engine_set_npu_f16(command.value != 0);
+        return ok;
     case SETTING_INT8_TOKENS:
         engine_set_int8(command.value);
         return ok;

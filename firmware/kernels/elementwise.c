@@ -39,6 +39,18 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
     }
 }
 
+void widen(const void *from, size_t count, float *to) {
+    const uint16_t *halves = from;
+    for (size_t i = 0; i < count; i += 16) {
+        const float16x8_t low = vreinterpretq_f16_u16(vld1q_u16(halves + i));
+        const float16x8_t high = vreinterpretq_f16_u16(vld1q_u16(halves + i + 8));
+        vst1q_f32(to + i, vcvt_f32_f16(vget_low_f16(low)));
+        vst1q_f32(to + i + 4, vcvt_high_f32_f16(low));
+        vst1q_f32(to + i + 8, vcvt_f32_f16(vget_low_f16(high)));
+        vst1q_f32(to + i + 12, vcvt_high_f32_f16(high));
+    }
+}
+
 void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows, unsigned columns,
               float *out) {
     for (unsigned row = 0; row < rows; row++, a += stride, b += b_stride, out += stride)

@@ -18,6 +18,9 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
 void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
                  unsigned columns);
 
+/// to[i] = from[i], of half precision, for `count` values.
+void widen(const void *from, size_t count, float *to);
+
 /// out[r][i] = a[r][i] + b[r][i]; `out` has the stride of `a`, columns are a multiple of 16.
 void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows, unsigned columns,
               float *out);

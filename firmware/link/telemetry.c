@@ -41,6 +41,11 @@ static struct core_telemetry {
     struct outbox outbox;
 } cores[BOARD_CORES];
 
+// Of the NPU since the last job of the cores: a layer has at most seven matrices in two halves.
+#define NPU_EVENTS_MAX (FRAME_PAYLOAD_MAX / sizeof(struct npu_event))
+static struct npu_event npu_events[NPU_EVENTS_MAX];
+static unsigned npu_count;
+
 static enum phase current_phase;
 static uint32_t current_step;
 static bool events_on = !BOARD_LINK_UART;            // a line has no room for them
@@ -197,9 +202,38 @@ void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uin
     *sum = (struct span_sum){0};
 }
 
+void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs, const struct npu_record *times) {
+    if (!events_on)
+        return;
+    if (npu_count == NPU_EVENTS_MAX) {
+        cores[core_number()].dropped_events++;
+        return;
+    }
+    npu_events[npu_count++] = (struct npu_event){.kernel = (uint8_t)kernel,
+                                                 .phase = (uint8_t)current_phase,
+                                                 .layer = (uint16_t)layer,
+                                                 .step = current_step,
+                                                 .submitted = times->submitted,
+                                                 .begin = times->begin,
+                                                 .end = times->end,
+                                                 .macs = macs,
+                                                 .bytes = times->bytes,
+                                                 .mac_cycles = times->mac_cycles};
+}
+
+static void send_npu_events(struct core_telemetry *own) {
+    if (npu_count != 0 &&
+        !frame_offer(MESSAGE_TYPE_NPU_EVENTS, npu_events, npu_count * sizeof npu_events[0], NULL, 0)) {
+        own->dropped_batches++;
+        own->dropped_events += npu_count;
+    }
+    npu_count = 0;
+}
+
 void telemetry_collect(void) {
     struct core_telemetry *own = &cores[core_number()];
     uint64_t begin = pmu_cycles();
+    send_npu_events(own);
     for (unsigned core = 0; core < BOARD_CORES; core++)
         if (cores[core].outbox.count != 0)
             own->dropped_events += outbox_send(&cores[core].outbox, &own->dropped_batches);
@@ -209,6 +243,7 @@ void telemetry_collect(void) {
 void telemetry_flush(void) {
     struct core_telemetry *own = &cores[core_number()];
     uint64_t begin = pmu_cycles();
+    send_npu_events(own);
     // Core 0 last: the end of a step is among its events, and ends what the console shows of it.
     for (struct core_telemetry *core = cores + BOARD_CORES; core-- > cores;) {
         if (core != own && core->since_count != 0) { // it waits for its next job, and has not done so yet

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hal/npu.h"
 #include "hal/pmu.h"
 #include "schema/wire.h"
 
@@ -46,6 +47,9 @@ void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsigned layer, uin
 /// now. What the others have cost the core until then goes to the event before. With `began` it has begun a
 /// job: only a wait since an event of the same step counts.
 void telemetry_waited(unsigned layer, bool began);
+
+/// Records a finished job of the NPU. Core 0.
+void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs, const struct npu_record *times);
 
 /// Sends the frames that all cores have made. Core 0, outside of jobs.
 void telemetry_collect(void);
@@ -95,6 +99,10 @@ static inline void span_sum_emit(struct span_sum *sum, enum kernel kernel, unsig
 }
 static inline void telemetry_waited(unsigned layer, bool began) {
     (void)layer, (void)began;
+}
+static inline void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs,
+                                 const struct npu_record *times) {
+    (void)kernel, (void)layer, (void)macs, (void)times;
 }
 static inline void telemetry_collect(void) {}
 static inline void telemetry_step(enum phase phase, uint32_t step) {

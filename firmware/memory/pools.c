@@ -14,7 +14,8 @@ extern uint8_t __kv_cache_pool_start[], __kv_cache_pool_end[];
 struct memory_pool weight_pool = {.name = "WEIGHT_POOL"};
 struct memory_pool activation_pool = {.name = "ACTIVATION_POOL"};
 struct memory_pool kv_cache_pool = {.name = "KV_CACHE_POOL"};
-struct memory_pool *const pools[POOL_COUNT] = {&weight_pool, &activation_pool, &kv_cache_pool};
+struct memory_pool npu_pool = {.name = "NPU_POOL"};
+struct memory_pool *const pools[] = {&weight_pool, &activation_pool, &kv_cache_pool, &npu_pool};
 
 void *pool_take(struct memory_pool *pool, size_t bytes, size_t align) {
     uintptr_t free = (uintptr_t)pool->base + pool->used;
@@ -72,6 +73,8 @@ void pools_init(void) {
     place(&weight_pool, __weight_pool_start, __weight_pool_end);
     place(&activation_pool, __activation_pool_start, __activation_pool_end);
     place(&kv_cache_pool, __kv_cache_pool_start, __kv_cache_pool_end);
+    uint8_t *npu = (uint8_t *)(uintptr_t)BOARD_NPU_BASE;
+    place(&npu_pool, npu, npu + BOARD_NPU_BYTES);
     for (unsigned i = 0; i < POOL_COUNT; i++) {
         check_place(pools[i]);
         for (unsigned other = 0; other < i; other++) {

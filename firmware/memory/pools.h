@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three memory pools. Their places and sizes come from the linker script (that is, from the board profile
+// The memory pools. Their places and sizes come from the linker script (that is, from the board profile
 // and the model's plan); nothing is ever given back, because nothing lives shorter than the model.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "board_config.h"
 
 // (`struct pool` is the wire message that tells the console about one of these.)
 struct memory_pool {
@@ -19,8 +21,10 @@ extern struct memory_pool
 extern struct memory_pool activation_pool; // scratch of one forward pass
 extern struct memory_pool kv_cache_pool;   // the KV ring
 
-#define POOL_COUNT 3
-extern struct memory_pool *const pools[POOL_COUNT];
+extern struct memory_pool npu_pool; // what the NPU reads and writes: its carve-out; empty without one
+
+#define POOL_COUNT (3 + (BOARD_NPU_BYTES != 0))
+extern struct memory_pool *const pools[];
 
 /// Takes `bytes` from the pool, aligned to `align` (a power of two). Returns NULL, and takes nothing, when it
 /// does not fit. The memory is not cleared.

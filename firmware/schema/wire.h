@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xb8c2c2bbu // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xdaf40587u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -31,6 +31,7 @@ enum message_type {
     MESSAGE_TYPE_STATUS = 11,
     MESSAGE_TYPE_LOGITS = 12,
     MESSAGE_TYPE_POOLS = 13,
+    MESSAGE_TYPE_NPU_EVENTS = 14,
     MESSAGE_TYPE_PROMPT_PART = 64,
     MESSAGE_TYPE_GENERATE = 65,
     MESSAGE_TYPE_CANCEL = 66,
@@ -66,8 +67,9 @@ enum kernel {
     KERNEL_SAMPLE = 17,
     KERNEL_WAIT = 18, // of a core for the others, at a barrier or between two jobs of a step
     KERNEL_BIAS = 19, // of queries, keys and values
+    KERNEL_NPU_WAIT = 20, // of a core for a job of the NPU
 };
-#define KERNEL_COUNT 20 // one past the largest value
+#define KERNEL_COUNT 21 // one past the largest value
 
 // u8
 enum phase {
@@ -122,8 +124,19 @@ enum setting {
     SETTING_PREFILL_CORES = 2, // that work on a prefill batch, 1..cores
     SETTING_DECODE_CORES = 3, // that work on a decode step, 1..cores
     SETTING_INT8_TOKENS = 4, // least tokens of a prompt that is computed with weights requantized to int8; 0: none is
+    SETTING_NPU = 5, // a NpuMode
+    SETTING_NPU_F16 = 6, // 1: the NPU rounds results that are not queries, keys or values to fp16, 0: none
 };
-#define SETTING_COUNT 5 // one past the largest value
+#define SETTING_COUNT 7 // one past the largest value
+
+// u8: what of a prompt the NPU computes
+enum npu_mode {
+    NPU_MODE_OFF = 0,
+    NPU_MODE_PV = 1, // attention's product with the values
+    NPU_MODE_LINEAR = 2, // projections and feed-forward
+    NPU_MODE_ALL = 3,
+};
+#define NPU_MODE_COUNT 4 // one past the largest value
 
 // u8
 enum query_item {
@@ -145,6 +158,7 @@ enum hello_flag {
     HELLO_FLAG_MODELLED = 1,
     HELLO_FLAG_MODEL_LOADED = 2,
     HELLO_FLAG_ANSWER = 4, // somebody has asked; without it the board has just started
+    HELLO_FLAG_NPU = 8, // there is one, and its memory holds what the model needs
 };
 
 struct frame_header {
@@ -205,6 +219,23 @@ struct kernel_event {
 _Static_assert(sizeof(struct kernel_event) == 64, "KernelEvent has padding");
 
 // Kernels: no fixed part, struct kernel_event[] up to the end of the payload
+
+// one job of the NPU; times are the board's cycles
+struct npu_event {
+    uint8_t kernel; // what it computed
+    uint8_t phase;
+    uint16_t layer;
+    uint32_t step;
+    uint64_t submitted;
+    uint64_t begin;
+    uint64_t end;
+    uint64_t macs;
+    uint64_t bytes; // moved over the memory bus
+    uint64_t mac_cycles; // that the multiply-accumulates alone take; the rest is the bus
+};
+_Static_assert(sizeof(struct npu_event) == 56, "NpuEvent has padding");
+
+// NpuEvents: no fixed part, struct npu_event[] up to the end of the payload
 
 struct kernel_total {
     uint8_t kernel;
@@ -285,7 +316,8 @@ struct done {
     uint32_t request;
     uint8_t reason;
     uint8_t int8; // 1: the prompt was computed with weights requantized to int8
-    uint8_t reserved[2];
+    uint8_t npu; // the NpuMode that the prompt was computed with
+    uint8_t npu_f16; // 1: the NPU has rounded results to fp16
     uint32_t prompt_tokens;
     uint32_t cached_tokens;
     uint32_t generated_tokens;

@@ -41,7 +41,7 @@ def test_the_board_takes_exactly_the_planned_bytes_of_every_pool(
 ) -> None:
     model = write_model(tmp_path / "tiny.gguf", **shape)
     with Session.open(Setup(model=str(model), context=context, batch=batch)) as session:
-        planned = session.prepared.plan.pools
+        planned = session.prepared.plan.all_pools
         found = reported_pools(session)
     assert [(pool.base, pool.bytes, pool.used) for pool in found] == [
         (pool.base, pool.size_bytes, pool.used_bytes) for pool in planned

@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from firmware_changes import changed, without
 from gentle_models import write_gentle_model
 from gguf.constants import GGMLQuantizationType as Q
 from gguf_files import TOKENS
 
 from maxconsole import paths
 from maxconsole.errors import BoardError, UserError
-from maxconsole.firmware.build import build
 from maxconsole.schema import wire
 from maxconsole.session.emulated import EmulatedMachine
 from maxconsole.session.machine import Load
@@ -173,23 +171,6 @@ def findings(prepared: Prepared, tmp_path: Path) -> Findings:
             return machine.races(), machine.early_departures()
 
     return run
-
-
-def changed(prepared: Prepared, folder: Path, name: str, change: Callable[[str], str]) -> Prepared:
-    """The same with a change to a file of the firmware."""
-    sources = folder / "firmware"
-    shutil.copytree(paths.firmware_dir(), sources)
-    file = sources / name
-    file.write_text(change(file.read_text()))
-    return replace(prepared, firmware=build(prepared.board, prepared.plan, sources=sources))
-
-
-def without(part: str, instead: str = "") -> Callable[[str], str]:
-    def change(text: str) -> str:
-        assert text.count(part) == 1
-        return text.replace(part, instead)
-
-    return change
 
 
 @pytest.mark.parametrize("cores", [2, 4])

@@ -15,9 +15,13 @@ SINKS = 4
 """First tokens of a conversation that stay visible after the window has moved on."""
 KV_PAGE_TOKENS = 32
 
+NPU_HALVES = 2
+"""Parts of a batch that the NPU and the cores work on in turn."""
+
 _F32_BYTES = 4
 _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
+_NPU_ROWS = 4  # that a core takes of the NPU at a time
 _BLOCK_SCALE_BYTES = 4  # of a tile: a block has a group at least
 _TILE_ROWS = 8  # quantized rows are padded to
 _FEW_ROWS = 3  # that are multiplied one by one
@@ -73,6 +77,38 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
         "sampled tokens": align_up(facts.vocabulary, 32) // 8,
     }
     return {name: align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
+
+
+def npu_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, int]:
+    """Buffers that the NPU reads and writes (`struct offload_buffers` of the firmware), in bytes."""
+    query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
+    k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
+    rows = align_up(-(-batch // NPU_HALVES), _TILE_ROWS)
+    groups = rows * k // GROUP
+    buffers = {
+        "quantized rows of each half": rows * k,
+        "group scales and sums of each half": groups * _GROUP_SCALE_BYTES,
+        "half sums of each half": groups * _HALF_SUM_BYTES,
+        "row scales of each half": rows * _F32_BYTES,
+    }
+    outputs = {
+        "queries": query,
+        "keys": kv,
+        "values": kv,
+        "gate": facts.ffn,
+        "up": facts.ffn,
+        "output of attn_output or ffn_down": facts.hidden,
+    }
+    sizes = {name: NPU_HALVES * align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
+    sizes["rows made float32 of each core"] = align_up(
+        cores * 2 * _NPU_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES, IMAGE_ALIGN
+    )
+    return sizes | {name: align_up(batch * width * _F32_BYTES, IMAGE_ALIGN) for name, width in outputs.items()}
+
+
+def npu_bytes(facts: ModelFacts, batch: int, cores: int) -> int:
+    """Bytes taken from the NPU's carve-out, where it has that many."""
+    return sum(npu_buffers(facts, batch, cores).values())
 
 
 def activation_bytes(facts: ModelFacts, batch: int, cores: int) -> int:

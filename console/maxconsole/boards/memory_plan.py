@@ -28,7 +28,8 @@ class Plan:
     """Memory of one board, for one model and context.
 
     `facts` and `longest_context` are None in a plan that was made for no particular model. `free` is what no pool and
-    no image takes. `longest_context` is the longest that this board could hold.
+    no image takes. `longest_context` is the longest that this board could hold. `npu` is the NPU's carve-out with what
+    the engine takes of it, which is nothing where its buffers do not fit; None on a board without an NPU.
     """
 
     board: str
@@ -41,11 +42,17 @@ class Plan:
     kv_cache: PoolPlan
     free: tuple[MemoryRange, ...]
     longest_context: int | None
+    npu: PoolPlan | None = None
 
     @property
     def pools(self) -> tuple[PoolPlan, PoolPlan, PoolPlan]:
         """The three pools, in the order of the firmware's own table."""
         return self.weight, self.activation, self.kv_cache
+
+    @property
+    def all_pools(self) -> tuple[PoolPlan, ...]:
+        """With the NPU's, in the order in which the firmware reports them."""
+        return self.pools if self.npu is None else (*self.pools, self.npu)
 
     @property
     def free_bytes(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from maxconsole.boards.facts import ModelFacts
 from maxconsole.boards.loader import list_boards, load_board
-from maxconsole.boards.memory_model import activation_bytes, kv_cache_bytes
+from maxconsole.boards.memory_model import activation_bytes, kv_cache_bytes, npu_bytes
 from maxconsole.boards.memory_plan import Plan, PoolPlan
 from maxconsole.boards.profile import Board
 from maxconsole.boards.ranges import BLOCK_BYTES, MIB, MemoryRange, align_up, aligned, show_bytes, subtract
@@ -165,7 +165,16 @@ def _assemble(
         kv_cache=pools[2],
         free=subtract(board.memory.usable, (image, *(pool.range for pool in pools))),
         longest_context=longest_context(board, facts, batch) if facts else None,
+        npu=_npu_pool(board, facts, batch),
     )
+
+
+def _npu_pool(board: Board, facts: ModelFacts | None, batch: int) -> PoolPlan | None:
+    memory = board.npu_memory
+    if memory is None:
+        return None
+    needed = npu_bytes(facts, batch, board.cpu.cores) if facts else 0
+    return PoolPlan("NPU", memory.base, memory.size_bytes, needed if needed <= memory.size_bytes else 0)
 
 
 def _list_sizes(sizes: Sequence[int]) -> str:

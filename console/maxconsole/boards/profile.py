@@ -262,6 +262,13 @@ class Board:
         """True where cycles and misses come from a timing model, not from silicon."""
         return self.virtual is not None
 
+    @property
+    def npu_memory(self) -> MemoryRange | None:
+        """The carve-out that the NPU works in, on boards that have one."""
+        if self.npu is None or self.npu.carve_out is None:
+            return None
+        return next(part for part in self.memory.carve_outs if part.name == self.npu.carve_out)
+
     def origin(self, key: str) -> Provenance:
         """Provenance of a dotted key: its own entry, or that of the closest table around it."""
         parts = key.split(".")

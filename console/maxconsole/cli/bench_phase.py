@@ -17,12 +17,14 @@ from maxconsole.cli.shell import print_json, print_lines
 from maxconsole.errors import UserError
 from maxconsole.schema import wire
 from maxconsole.session.benchmark_text import KINDS, Kind
+from maxconsole.session.npu_report import npu_report
 from maxconsole.session.results import Answer
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.session.speed import Workload, measure
 from maxconsole.telemetry.bounds import MODEL_PORT_BOUND, PEAK_MACS
 from maxconsole.telemetry.breakdown import BUS_ACCESS_RD, breakdown, draw_roofline, roofline
+from maxconsole.telemetry.npu import overlap
 from maxconsole.telemetry.report import KernelRow
 
 _DECODE_PROMPT = 16
@@ -39,6 +41,8 @@ def prefill(
     batch: Annotated[int | None, typer.Option(min=1, max=BATCH_MAX, help="The whole prompt if not given.")] = None,
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
+    npu: options.Npu = options.NpuOffload.OFF,
+    npu_f16: options.NpuF16 = False,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -51,6 +55,8 @@ def prefill(
         batch=batch or min(tokens, BATCH_MAX),
         cores=cores,
         int8_tokens=int8,
+        npu=npu.value,
+        npu_f16=npu_f16,
         timing=timing.value,
     )
     _run("prefill", workload, setup, as_json)
@@ -116,6 +122,7 @@ def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
         running = answer.kernels.cells()
         name = session.prepared.model.name
         build_id = session.prepared.firmware.build_id
+        trace = session.snapshot().steps.get(wire.Phase.PREFILL)
     rows = [row for row in answer.rows if row.phase == phase]
     cores = 1 + max(core for _, core, _ in running)
     cycles = answer.prefill_cycles if phase == "prefill" else answer.decode_cycles
@@ -134,11 +141,17 @@ def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
             **_configuration(setup, name, build_id),
             "cores_used": cores,
             "int8": answer.int8,
+            "npu": answer.npu,
+            "npu_f16": answer.npu_f16,
             "text": workload.text,
         },
         "breakdown": None if (parts := breakdown(rows)) is None else asdict(parts),
         "kernels": [asdict(row) for row in rows],
+        "npu": None,
     }
+    side = overlap(trace) if phase == "prefill" and trace is not None and answer.npu != "off" else None
+    if side is not None:
+        document["npu"] = asdict(npu_report(side, rows, profile, answer.counter_hz))
     if as_json:
         print_json(document)
     else:
@@ -204,4 +217,9 @@ def _lines(document: dict[str, Any], rows: list[KernelRow], answer: Answer, band
         whole = sum(parts.values())
         shares = (f"{name} {style.percent(part / whole)} %" for name, part in parts.items())
         pairs.append(("of all cores' cycles", ", ".join(shares)))
+    if npu := document["npu"]:
+        what = f"{npu['jobs']} jobs, busy {style.percent(npu['use'])} % of the time, overlap"
+        pairs.append(("NPU", f"{what} {style.percent(npu['overlap'])} %"))
+        bounds = (f"{name} {style.count(round(npu[name + '_bound']))}" for name in ("npu", "core", "bus"))
+        pairs.append(("bounds", f"{', '.join(bounds)} cycles: time is {style.fixed(npu['ratio'], 2)} of the largest"))
     return [*lines, "", *style.pairs(pairs), "", str(answer.badge)]

@@ -88,6 +88,8 @@ def _end_line(answer: Answer) -> str:
     parts = [f"ended by {answer.reason} after {_plural(len(answer.tokens), 'token')}"]
     if answer.int8:
         parts.append("prompt by int8 weights")
+    if answer.npu != "off":
+        parts.append(f"NPU {answer.npu}" + ", results of fp16" * answer.npu_f16)
     if answer.sampling.temperature:
         parts.append(f"seed {answer.sampling.seed}")
     if answer.dropped_events:

@@ -25,6 +25,15 @@ class TimingModel(StrEnum):
     OFF = "off"
 
 
+class NpuOffload(StrEnum):
+    """maxconsole.session.setup.NpuMode for the command line."""
+
+    OFF = "off"
+    PV = "pv"
+    LINEAR = "linear"
+    ALL = "all"
+
+
 Board: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -61,6 +70,13 @@ Int8: TypeAlias = Annotated[
         help="Prompts from this length on are computed with weights requantized to int8: quicker, and less exact."
         " 0: none is.",
     ),
+]
+Npu: TypeAlias = Annotated[
+    NpuOffload,
+    typer.Option("--npu", help="What of a prompt the NPU computes, with the file's own weights; boards that have one."),
+]
+NpuF16: TypeAlias = Annotated[
+    bool, typer.Option("--npu-f16", help="The NPU rounds its results to fp16: fewer bytes on the bus, less exact.")
 ]
 Cores: TypeAlias = Annotated[
     int | None,

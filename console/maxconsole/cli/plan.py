@@ -45,7 +45,7 @@ def document(planned: Plan) -> dict[str, Any]:
         "image": _range(planned.image),
         "pools": [
             {"name": pool.name, "base": pool.base, "bytes": pool.size_bytes, "used": pool.used_bytes}
-            for pool in planned.pools
+            for pool in planned.all_pools
         ],
         "free": [_range(part) for part in planned.free],
         "free_bytes": planned.free_bytes,
@@ -55,7 +55,7 @@ def document(planned: Plan) -> dict[str, Any]:
 def lines(planned: Plan) -> list[str]:
     """The plan as a table."""
     rows: list[tuple[str, int, int, int | None]] = [("firmware", planned.image.base, planned.image.size_bytes, None)]
-    rows += [(pool.name, pool.base, pool.size_bytes, pool.used_bytes) for pool in planned.pools]
+    rows += [(pool.name, pool.base, pool.size_bytes, pool.used_bytes) for pool in planned.all_pools]
     rows += [("free", part.base, part.size_bytes, None) for part in planned.free]
     cells = [
         (

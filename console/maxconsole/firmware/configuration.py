@@ -23,6 +23,7 @@ def board_config(board: Board, plan: Plan) -> str:
     _refuse_unknown(board)
     need = board.need
     page = board.virtual.device_page if board.virtual else None
+    npu = board.npu_memory
     macros: list[tuple[str, str]] = [
         ("BOARD_NAME", f'"{board.name}"'),
         ("BOARD_MODELLED", str(int(board.modelled))),
@@ -48,6 +49,8 @@ def board_config(board: Board, plan: Plan) -> str:
         ("BOARD_RTT_DOWN_BYTES", str(board.link.rtt_down_bytes)),
         ("BOARD_STACK_BYTES", str(board.memory.stack_bytes)),
         ("BOARD_STACK_GUARD_BYTES", str(STACK_GUARD_BYTES)),
+        ("BOARD_NPU_BASE", _hex(npu.base if npu else 0)),
+        ("BOARD_NPU_BYTES", _hex(npu.size_bytes if npu else 0)),
         ("BOARD_SINKS", str(SINKS)),
         ("BOARD_CONTEXT", str(plan.context)),
         ("BOARD_BATCH", str(plan.batch)),
@@ -55,7 +58,7 @@ def board_config(board: Board, plan: Plan) -> str:
     regions = (
         ("DEVICE", _whole_pages(device_regions(board))),
         ("RAM", board.memory.ram),
-        ("RESERVED", (*board.memory.reserved, *board.memory.carve_outs)),
+        ("RESERVED", (*board.memory.reserved, *(part for part in board.memory.carve_outs if part != npu))),
     )
     for name, ranges in regions:
         macros.append((f"BOARD_{name}_REGIONS", _braces(f"{{{_hex(r.base)}, {_hex(r.size_bytes)}}}" for r in ranges)))

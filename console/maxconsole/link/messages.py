@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from maxconsole.link.frames import Counters, Frame, Item, Text, Unfinished
 from maxconsole.schema import wire
 
-#: What a board sends, apart from KERNELS and TOTALS.
+#: What a board sends, apart from KERNELS, TOTALS and NPU_EVENTS.
 FromBoard: TypeAlias = (
     wire.Hello
     | wire.Log
@@ -68,10 +68,11 @@ _TO_BOARD: Final[dict[type[ToBoard], wire.MessageType]] = {
 _RECORD_BYTES: Final[dict[int, int]] = {
     wire.MessageType.KERNELS: wire.KernelEvent.SIZE,
     wire.MessageType.TOTALS: wire.KernelTotal.SIZE,
+    wire.MessageType.NPU_EVENTS: wire.NpuEvent.SIZE,
 }
 
-#: What a chunk consists of: KERNELS and TOTALS as they came, every other message decoded, and text. `Unfinished` stands
-#: alone, when nothing has come for a while.
+#: What a chunk consists of: KERNELS, TOTALS and NPU_EVENTS as they came, every other message decoded, and text.
+#: `Unfinished` stands alone, when nothing has come for a while.
 News: TypeAlias = Frame | FromBoard | Text | Unfinished
 
 

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xB8C2C2BB
+SCHEMA_HASH: Final = 0xDAF40587
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -46,6 +46,7 @@ class MessageType(IntEnum):
     STATUS = 11
     LOGITS = 12
     POOLS = 13
+    NPU_EVENTS = 14
     PROMPT_PART = 64
     GENERATE = 65
     CANCEL = 66
@@ -81,6 +82,7 @@ class Kernel(IntEnum):
     SAMPLE = 17
     WAIT = 18  # of a core for the others, at a barrier or between two jobs of a step
     BIAS = 19  # of queries, keys and values
+    NPU_WAIT = 20  # of a core for a job of the NPU
 
 
 class Phase(IntEnum):
@@ -138,6 +140,17 @@ class Setting(IntEnum):
     PREFILL_CORES = 2  # that work on a prefill batch, 1..cores
     DECODE_CORES = 3  # that work on a decode step, 1..cores
     INT8_TOKENS = 4  # least tokens of a prompt that is computed with weights requantized to int8; 0: none is
+    NPU = 5  # a NpuMode
+    NPU_F16 = 6  # 1: the NPU rounds results that are not queries, keys or values to fp16, 0: none
+
+
+class NpuMode(IntEnum):
+    """U8: what of a prompt the NPU computes."""
+
+    OFF = 0
+    PV = 1  # attention's product with the values
+    LINEAR = 2  # projections and feed-forward
+    ALL = 3
 
 
 class QueryItem(IntEnum):
@@ -163,6 +176,7 @@ class HelloFlag(IntFlag):
     MODELLED = 1
     MODEL_LOADED = 2
     ANSWER = 4  # somebody has asked; without it the board has just started
+    NPU = 8  # there is one, and its memory holds what the model needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -466,6 +480,96 @@ class Kernels:
         """From the whole payload."""
         return cls(
             tail=codec.unpack_structs(KernelEvent, data),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NpuEvent:
+    """One job of the NPU; times are the board's cycles."""
+
+    SIZE: ClassVar[int] = 56
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<BBHIQQQQQQ")
+    DTYPE = codec.Dtype(
+        56,
+        ("kernel", "u1", 0),
+        ("phase", "u1", 1),
+        ("layer", "<u2", 2),
+        ("step", "<u4", 4),
+        ("submitted", "<u8", 8),
+        ("begin", "<u8", 16),
+        ("end", "<u8", 24),
+        ("macs", "<u8", 32),
+        ("bytes", "<u8", 40),
+        ("mac_cycles", "<u8", 48),
+    )
+
+    kernel: int  # what it computed
+    phase: int
+    layer: int
+    step: int
+    submitted: int
+    begin: int
+    end: int
+    macs: int
+    bytes: int  # moved over the memory bus
+    mac_cycles: int  # that the multiply-accumulates alone take; the rest is the bus
+
+    def pack(self) -> builtins.bytes:
+        """The bytes, little-endian."""
+        try:
+            fixed = self.LAYOUT.pack(
+                self.kernel,
+                self.phase,
+                self.layer,
+                self.step,
+                self.submitted,
+                self.begin,
+                self.end,
+                self.macs,
+                self.bytes,
+                self.mac_cycles,
+            )
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"NpuEvent: {error}") from error
+        return fixed
+
+    @classmethod
+    def unpack(cls, data: builtins.bytes | memoryview) -> NpuEvent:
+        """From exactly SIZE bytes."""
+        if len(data) != 56:
+            raise ValueError(f"NpuEvent: {len(data)} bytes where 56 are needed")
+        values = cls.LAYOUT.unpack_from(data)
+        return cls(
+            kernel=values[0],
+            phase=values[1],
+            layer=values[2],
+            step=values[3],
+            submitted=values[4],
+            begin=values[5],
+            end=values[6],
+            macs=values[7],
+            bytes=values[8],
+            mac_cycles=values[9],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NpuEvents:
+    """0 bytes, then a run of NpuEvent up to the end."""
+
+    SIZE: ClassVar[int] = 0
+
+    tail: tuple[NpuEvent, ...] = ()
+
+    def pack(self) -> bytes:
+        """The bytes, little-endian."""
+        return b"".join(one.pack() for one in self.tail)
+
+    @classmethod
+    def unpack(cls, data: bytes | memoryview) -> NpuEvents:
+        """From the whole payload."""
+        return cls(
+            tail=codec.unpack_structs(NpuEvent, data),
         )
 
 
@@ -866,12 +970,14 @@ class Done:
     """40 bytes."""
 
     SIZE: ClassVar[int] = 40
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBB2xIII4xQQ")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBBBBIII4xQQ")
     DTYPE = codec.Dtype(
         40,
         ("request", "<u4", 0),
         ("reason", "u1", 4),
         ("int8", "u1", 5),
+        ("npu", "u1", 6),
+        ("npu_f16", "u1", 7),
         ("prompt_tokens", "<u4", 8),
         ("cached_tokens", "<u4", 12),
         ("generated_tokens", "<u4", 16),
@@ -882,6 +988,8 @@ class Done:
     request: int
     reason: int
     int8: int  # 1: the prompt was computed with weights requantized to int8
+    npu: int  # the NpuMode that the prompt was computed with
+    npu_f16: int  # 1: the NPU has rounded results to fp16
     prompt_tokens: int
     cached_tokens: int
     generated_tokens: int
@@ -895,6 +1003,8 @@ class Done:
                 self.request,
                 self.reason,
                 self.int8,
+                self.npu,
+                self.npu_f16,
                 self.prompt_tokens,
                 self.cached_tokens,
                 self.generated_tokens,
@@ -915,11 +1025,13 @@ class Done:
             request=values[0],
             reason=values[1],
             int8=values[2],
-            prompt_tokens=values[3],
-            cached_tokens=values[4],
-            generated_tokens=values[5],
-            prefill_cycles=values[6],
-            decode_cycles=values[7],
+            npu=values[3],
+            npu_f16=values[4],
+            prompt_tokens=values[5],
+            cached_tokens=values[6],
+            generated_tokens=values[7],
+            prefill_cycles=values[8],
+            decode_cycles=values[9],
         )
 
 

@@ -9,8 +9,9 @@ from maxconsole.schema import wire
 from maxconsole.session.machine import Badge
 from maxconsole.session.sampling import Sampling
 from maxconsole.telemetry.kernels import KernelTable
+from maxconsole.telemetry.npu import NpuTable
 from maxconsole.telemetry.report import KernelRow, kernel_rows, ratio
-from maxconsole.telemetry.snapshot import Json, name_of
+from maxconsole.telemetry.snapshot import Json, name_of, npu_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Answer:
     logprobs: tuple[float, ...] | None  # of the tokens; None unless asked for
     reason: str  # a wire.DoneReason, in words
     int8: bool  # whether the prompt was computed with weights requantized to int8
+    npu: str  # a wire.NpuMode, in words: what of the prompt the NPU computed
+    npu_f16: bool  # whether it rounded results to fp16
     prompt_tokens: int
     cached_tokens: int
     prefill_cycles: int
@@ -44,6 +47,7 @@ class Answer:
     sampling: Sampling
     wall: Wall
     kernels: KernelTable
+    npu_jobs: NpuTable
     kv: wire.KvState | None
     dropped_events: int  # by the board during this request
     lost_frames: int  # on the way, and those that the board had no room for
@@ -93,6 +97,8 @@ class Answer:
             "logprobs": None if self.logprobs is None else list(self.logprobs),
             "reason": self.reason,
             "int8": self.int8,
+            "npu": self.npu,
+            "npu_f16": self.npu_f16,
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,
             "generated_tokens": len(self.tokens),
@@ -112,6 +118,7 @@ class Answer:
             "wall": {"first_token_s": self.wall.first_token, "total_s": self.wall.total},
             "sampling": asdict(self.sampling),
             "kernels": [asdict(row) for row in self.rows],
+            "npu_jobs": npu_json(self.npu_jobs),
             "kv": None if self.kv is None else asdict(self.kv),
             "dropped_events": self.dropped_events,
             "lost_frames": self.lost_frames,

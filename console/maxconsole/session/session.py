@@ -27,7 +27,7 @@ from maxconsole.session.logits import prompt_logits
 from maxconsole.session.machine import Badge, Load, Machine
 from maxconsole.session.progress import Progress, silent
 from maxconsole.session.sampling import GREEDY, Sampling
-from maxconsole.session.setup import Prepared, Setup, prepare
+from maxconsole.session.setup import NpuMode, Prepared, Setup, prepare
 from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import Snapshot
 
@@ -84,6 +84,8 @@ class Session:
                 self.use_cores(prepared.setup.cores, prepared.setup.decode_cores)
             if prepared.setup.int8_tokens != wire.INT8_TOKENS:
                 self.use_int8(prepared.setup.int8_tokens)
+            if prepared.setup.npu != "off":
+                self.use_npu(prepared.setup.npu, f16=prepared.setup.npu_f16)
         except BaseException:
             self._link.close()
             raise
@@ -242,6 +244,14 @@ class Session:
     def use_int8(self, tokens: int) -> None:
         """Prompts of that many tokens and more take the int8 route from now on; 0: none does."""
         self._link.request(wire.Set(setting=wire.Setting.INT8_TOKENS, value=tokens))
+
+    def use_npu(self, mode: NpuMode, *, f16: bool = False) -> None:
+        """What of a prompt the NPU computes from now on. Raises UserError where the board or its firmware cannot."""
+        try:
+            self._link.request(wire.Set(setting=wire.Setting.NPU, value=wire.NpuMode[mode.upper()]))
+            self._link.request(wire.Set(setting=wire.Setting.NPU_F16, value=int(f16)))
+        except BoardError as error:
+            raise UserError(f"cannot use the NPU ({mode}): {error}") from error
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""

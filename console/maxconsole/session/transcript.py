@@ -9,7 +9,8 @@ from maxconsole.schema import wire
 from maxconsole.session.machine import Badge
 from maxconsole.session.results import Answer, Wall, reason_words
 from maxconsole.session.sampling import Sampling
-from maxconsole.telemetry.snapshot import Snapshot
+from maxconsole.telemetry.npu import since
+from maxconsole.telemetry.snapshot import Snapshot, name_of
 
 _NS = 1e9
 
@@ -76,6 +77,8 @@ class Transcript:
             logprobs=tuple(self._logprobs) if self.command.flags & wire.GenerateFlag.LOGPROBS else None,
             reason=reason_words(done.reason),
             int8=bool(done.int8),
+            npu=name_of(wire.NpuMode, done.npu) or "",
+            npu_f16=bool(done.npu_f16),
             prompt_tokens=self.command.keep + self.command.prompt_tokens,
             cached_tokens=self.command.keep,
             prefill_cycles=done.prefill_cycles,
@@ -86,6 +89,7 @@ class Transcript:
             sampling=Sampling.of(self.command),
             wall=Wall(first, (self._done_ns - self._sent_ns) / _NS),
             kernels=after.kernels - before.kernels,
+            npu_jobs=since(after.npu, before.npu),
             kv=after.kv,
             dropped_events=after.dropped_events - before.dropped_events,
             lost_frames=after.link.lost_frames - before.link.lost_frames,

@@ -19,8 +19,8 @@ BEAT_BYTES: Final = 16
 @dataclass(frozen=True, slots=True)
 class Breakdown:
     """Cycles of all cores. `compute`: what the busiest pipe alone needs, block by block. `synchronization`: waiting at
-    barriers and between jobs. `memory`: the rest of the kernels' cycles, which is waiting for caches and DRAM, and for
-    results of earlier instructions. `other`: between kernels.
+    barriers, between jobs and for the NPU. `memory`: the rest of the kernels' cycles, which is waiting for caches and
+    DRAM, and for results of earlier instructions. `other`: between kernels.
     """
 
     compute: int
@@ -37,7 +37,7 @@ def breakdown(rows: Iterable[KernelRow]) -> Breakdown | None:
     """Of the rows of one phase; None where the port bound was not counted: it is the virtual board's."""
     compute = kernels = waiting = other = 0
     for row in rows:
-        if row.kernel == "wait":
+        if row.kernel in ("wait", "npu_wait"):
             waiting += row.cycles
         elif row.kernel == UNCOVERED:
             other += row.cycles

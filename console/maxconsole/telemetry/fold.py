@@ -13,6 +13,7 @@ from maxconsole.link.messages import FromBoard, News
 from maxconsole.link.text import printable
 from maxconsole.schema import wire
 from maxconsole.telemetry.kernels import KernelFold
+from maxconsole.telemetry.npu import NpuFold
 from maxconsole.telemetry.snapshot import LogLine, Snapshot
 from maxconsole.telemetry.steps import StepFold
 
@@ -28,6 +29,7 @@ class Telemetry:
         self._lock = threading.Lock()
         self._kernels = KernelFold()
         self._steps = StepFold()
+        self._npu = NpuFold()
         self._log: deque[LogLine] = deque(maxlen=_LOG_LINES)
         self._log_lines = 0
         self._began_ns: int | None = None  # when the first chunk arrived
@@ -69,6 +71,7 @@ class Telemetry:
                 hello=self._hello,
                 kernels=self._kernels.table(),
                 steps=self._steps.traces(),
+                npu=self._npu.table(),
                 kv=self._kv,
                 pools=self._pools,
                 status=self._status,
@@ -88,6 +91,9 @@ class Telemetry:
         if frame.type == wire.MessageType.KERNELS:
             self._kernels.add_events(frame.payload)
             self._steps.add(frame.payload)
+        elif frame.type == wire.MessageType.NPU_EVENTS:
+            self._npu.add(frame.payload)
+            self._steps.add_npu(frame.payload)
         else:
             self._kernels.add_totals(frame.payload)
 
@@ -99,6 +105,7 @@ class Telemetry:
                 self._line(message.level, message.tail.rstrip(b"\r\n"))
             case wire.Hello():
                 if self._hello is not None and self._hello.counter_events != message.counter_events:
+                    self._npu.restart()
                     self._kernels.restart()  # as the board has: other events were selected
                 self._hello = replace(message, flags=message.flags & ~wire.HelloFlag.ANSWER)  # whoever asked
             case wire.KvState():

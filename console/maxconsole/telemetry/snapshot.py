@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import IntEnum
 from typing import Any, TypeAlias
 
 from maxconsole.link.frames import Counters
 from maxconsole.schema import wire
 from maxconsole.telemetry.kernels import KernelTable
+from maxconsole.telemetry.npu import NpuTable
 from maxconsole.telemetry.steps import StepTrace
 
 Json: TypeAlias = dict[str, Any]
@@ -47,6 +48,7 @@ class Snapshot:
     events: int  # kernel events received
     invalid_records: int  # with a kernel, phase or core that this console does not know
     link: Counters
+    npu: NpuTable = field(default_factory=dict)  # the NPU's jobs by (phase, kernel)
     unfinished_line: str = ""  # text from outside frames without a line end so far, safe to print
 
     @property
@@ -59,6 +61,7 @@ class Snapshot:
         return {
             "board": None if self.hello is None else hello_json(self.hello),
             "kernels": kernels_json(self.kernels),
+            "npu": npu_json(self.npu),
             "steps": {name_of(wire.Phase, phase): one.to_json() for phase, one in self.steps.items()},
             "kv": _message_json(self.kv),
             "pools": [_message_json(pool) for pool in self.pools],
@@ -97,6 +100,14 @@ def kernels_json(table: KernelTable) -> Sequence[Json]:
             **asdict(table.sums(phase, kernel, core)),
         }
         for phase, core, kernel in table.cells()
+    ]
+
+
+def npu_json(table: NpuTable) -> Sequence[Json]:
+    """One entry for every phase and kernel of which the NPU had jobs."""
+    return [
+        {"phase": name_of(wire.Phase, phase), "kernel": name_of(wire.Kernel, kernel), **asdict(sums)}
+        for (phase, kernel), sums in sorted(table.items())
     ]
 
 

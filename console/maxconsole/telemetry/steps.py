@@ -20,6 +20,10 @@ _STEP_MAX_BYTES: Final = 1 << 20
 _PHASE_AND_STEP: Final = struct.Struct("<B3xI")
 _KEY: Final = slice(4, 4 + _PHASE_AND_STEP.size)
 
+#: The same of a NpuEvent, from its beginning.
+_NPU_PHASE_AND_STEP: Final = struct.Struct("<xB2xI")
+_NPU_FIELDS: Final = ("layer", "submitted", "begin", "end", "macs", "bytes", "mac_cycles")
+
 _Records = npt.NDArray[np.void]
 
 
@@ -30,6 +34,7 @@ class StepTrace:
     phase: int
     step: int
     data: bytes
+    npu_data: bytes = b""  # whole NpuEvent records
 
     @cached_property
     def records(self) -> _Records:
@@ -39,13 +44,25 @@ class StepTrace:
         records.flags.writeable = False
         return records
 
+    @cached_property
+    def npu(self) -> _Records:
+        """The NPU's jobs as a read-only array of wire.NpuEvent.DTYPE, by begin."""
+        jobs = np.frombuffer(self.npu_data, wire.NpuEvent.DTYPE)
+        jobs = jobs[np.argsort(jobs["begin"], kind="stable")]
+        jobs.flags.writeable = False
+        return jobs
+
     def to_json(self) -> dict[str, object]:
         """Step number and events; cycles are the cores' own counts."""
         names = ("core", "layer", "start_cycles", "cycles", "instructions", "work")
         events = [
             {"kernel": _kernel(int(one["kernel"])), **{name: int(one[name]) for name in names}} for one in self.records
         ]
-        return {"step": self.step, "events": events}
+        jobs = [
+            {"kernel": _kernel(int(one["kernel"])), **{name: int(one[name]) for name in _NPU_FIELDS}}
+            for one in self.npu
+        ]
+        return {"step": self.step, "events": events, "npu": jobs}
 
 
 def _kernel(number: int) -> str:
@@ -62,6 +79,7 @@ class StepFold:
         self._key: bytes | None = None  # phase and step of what is under way
         self._payloads: list[bytes] = []
         self._bytes = 0
+        self._npu: list[tuple[tuple[int, int], bytes]] = []  # phase and step of a NpuEvent, and the record
         self._whole: dict[int, StepTrace] = {}
 
     def add(self, payload: bytes) -> None:
@@ -75,6 +93,14 @@ class StepFold:
         else:
             for begin in range(0, len(payload), size):
                 self._add(payload[begin : begin + size], 0)
+
+    def add_npu(self, payload: bytes) -> None:
+        """Takes the payload of a NPU_EVENTS frame, whole NpuEvent records; they come before their step is over."""
+        size = wire.NpuEvent.SIZE
+        for begin in range(0, len(payload), size):
+            phase, step = _NPU_PHASE_AND_STEP.unpack_from(payload, begin)
+            self._npu.append(((phase, step), payload[begin : begin + size]))
+        del self._npu[: -(_STEP_MAX_BYTES // size)]
 
     def traces(self) -> Mapping[int, StepTrace]:
         """By wire.Phase."""
@@ -91,5 +117,7 @@ class StepFold:
             self._bytes -= len(self._payloads.pop(0))
         if records[last] == wire.Kernel.STEP:
             phase, step = _PHASE_AND_STEP.unpack(key)
-            self._whole[phase] = StepTrace(phase, step, b"".join(self._payloads))
+            jobs = b"".join(job for of, job in self._npu if of == (phase, step))
+            self._whole[phase] = StepTrace(phase, step, b"".join(self._payloads), jobs)
+            self._npu.clear()
             self._key = None  # the next request counts its steps from 0 again

@@ -55,7 +55,8 @@ class _Pair:
         return self.theirs / self.ours["prefill"]
 
 
-def _file(format: str) -> Path:  # noqa: A002
+def file_of(format: str) -> Path:  # noqa: A002
+    """The demo model in another format."""
     path = cache_dir("models") / f"SmolLM2-135M-Instruct.requantized.{format}.gguf"
     if not path.is_file():
         raise UserError(f"there is no {path}", hint=f"scripts/requantize-demo {format} {path}")
@@ -148,9 +149,9 @@ def _compare_shape(bench: Bench, shape: Shape, target: float, anchor: str) -> Ou
 _FEW_LAYERS = (1, 2)
 _ARTICLE = "target; the article: 6.01"
 
-E4 = Check("E4", "prefill against llama.cpp, Q4_K_M", lambda bench: _compare(bench, _file("Q4_K_M"), 6.5, _ARTICLE))
+E4 = Check("E4", "prefill against llama.cpp, Q4_K_M", lambda bench: _compare(bench, file_of("Q4_K_M"), 6.5, _ARTICLE))
 E5 = Check(
-    "E5", "prefill against llama.cpp, Q4_0, repacked", lambda bench: _compare(bench, _file("Q4_0"), 1.9, "target")
+    "E5", "prefill against llama.cpp, Q4_0, repacked", lambda bench: _compare(bench, file_of("Q4_0"), 1.9, "target")
 )
 E5B = Check(
     "E5b",

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from maxconsole.boards import Board
+from maxconsole.boards.events import choose_events
 from maxconsole.boards.planner import BATCH_MAX
+from maxconsole.paths import cache_dir
 from maxconsole.schema import wire
 from maxconsole.session.benchmark_text import Kind
+from maxconsole.session.npu_report import npu_report
 from maxconsole.session.results import Answer
 from maxconsole.session.session import Session
-from maxconsole.session.setup import Prepared, Setup, prepare
+from maxconsole.session.setup import NpuMode, Prepared, Setup, prepare
 from maxconsole.session.speed import Workload, measure
+from maxconsole.telemetry.breakdown import BUS_ACCESS_RD
+from maxconsole.telemetry.npu import overlap
 from maxconsole.telemetry.report import L1D_CACHE, L1D_CACHE_REFILL
+from maxconsole.telemetry.snapshot import Snapshot
 from maxconsole.validation.check import Bench
 from maxconsole.validation.store import Figures
 
@@ -35,6 +42,9 @@ class Prompt:
     answer: int = 1
     context: int = 0
     board: str = BOARD
+    npu: NpuMode = "off"  # other than that: by the exact route
+    npu_f16: bool = False
+    startup: int | None = None  # of the NPU's jobs, in cycles, in place of the profile's
 
     @property
     def workload(self) -> Workload:
@@ -45,14 +55,29 @@ class Prompt:
         context = self.context or self.workload.context
         model = None if self.model is None else str(self.model)
         batch = min(BATCH_MAX, self.context // 2 or self.tokens)
-        return Setup(self.board, model, context=context, batch=batch, cores=self.cores, timing="timed")
+        board = self.board if self.startup is None else str(_with_startup(self.board, self.startup))
+        return Setup(
+            board,
+            model,
+            context=context,
+            batch=batch,
+            cores=self.cores,
+            npu=self.npu,
+            npu_f16=self.npu_f16,
+            timing="timed",
+        )
 
     @property
     def label(self) -> str:
         """For file names and progress."""
         model = "demo" if self.model is None else self.model.stem
         ring = f"-ring{self.context}" * bool(self.context)
-        return f"{model}-{self.kind}-{self.tokens}+{self.answer}{ring}-{self.cores}c-{self.board}"
+        npu = (
+            f"-npu-{self.npu}" * (self.npu != "off")
+            + "-f16" * self.npu_f16
+            + f"-startup{self.startup}" * (self.startup is not None)
+        )
+        return f"{model}-{self.kind}-{self.tokens}+{self.answer}{ring}-{self.cores}c-{self.board}{npu}"
 
 
 def run(bench: Bench, prompt: Prompt) -> Figures:
@@ -73,8 +98,11 @@ def run(bench: Bench, prompt: Prompt) -> Figures:
 
 def _measure(prepared: Prepared, prompt: Prompt) -> Figures:
     with Session.open(prepared.setup) as session:
+        if prompt.npu != "off":
+            session.select_events(choose_events(prepared.board, [hex(BUS_ACCESS_RD)]))
         (answer,) = measure(session, prompt.workload, 1).answers
-        kv = session.snapshot().kv
+        snapshot = session.snapshot()
+    kv = snapshot.kv
     assert kv is not None  # it comes with every batch
     ring = {name: float(getattr(kv, f"map_{name}")) for name in ("entries", "lookups", "accesses", "refills")}
     return {
@@ -82,7 +110,25 @@ def _measure(prepared: Prepared, prompt: Prompt) -> Figures:
         "decode": float(answer.decode_cycles),
         **{f"map.{name}": count for name, count in ring.items()},
         **_kernels(answer),
+        **_npu(answer, snapshot, prepared.board),
     }
+
+
+def _npu(answer: Answer, snapshot: Snapshot, board: Board) -> Figures:
+    """The fields of an NpuReport as npu.cycles and so on; nothing where the NPU did nothing."""
+    side = overlap(snapshot.steps[wire.Phase.PREFILL]) if answer.npu != "off" else None
+    if side is None:
+        return {}
+    rows = [row for row in answer.rows if row.phase == "prefill"]
+    report = npu_report(side, rows, board, answer.counter_hz)
+    return {f"npu.{name}": float(value) for name, value in asdict(report).items()}
+
+
+def _with_startup(board: str, cycles: int) -> Path:
+    """A profile that differs from `board` in how long a job of the NPU takes to start."""
+    path = cache_dir("validation") / f"{board}-npu-startup-{cycles}.toml"
+    path.write_text(f'extends = "{board}"\nname = "{path.stem}"\n\n[npu]\nstartup_cycles = {cycles}\n')
+    return path
 
 
 def _kernels(answer: Answer) -> Figures:

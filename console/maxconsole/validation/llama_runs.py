@@ -53,13 +53,16 @@ class Job(Generic[ModelT_co]):
     ubatch: int = 0
     flash: bool | None = None
     mode: Mode = "timed"
+    board: str = BOARD
     regions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         what = f"pp{self.prompt}" if self.prompt else f"tg{self.generated}"
         options = f"-u{self.ubatch}" * bool(self.ubatch) + ("" if self.flash is None else f"-fa{self.flash:d}")
-        return f"{self.model.label}-{what}{options}-{self.threads}t-{self.mode}"
+        return f"{self.model.label}-{what}{options}-{self.threads}t-{self.mode}" + f"-{self.board}" * (
+            self.board != BOARD
+        )
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -97,7 +100,7 @@ def _run(program: Path, job: Job[ModelFile]) -> Figures:
     )
     with open(os.devnull, "w") as nowhere:
         results = run_linux(
-            load_board(BOARD),
+            load_board(job.board),
             [*map(str, command)],
             mode=job.mode,
             marks=marks,

@@ -8,6 +8,7 @@ from maxconsole.validation import (
     engine_kernels,
     engine_llama,
     engine_map,
+    engine_npu,
     engine_prefill,
     engine_sizes,
     llama_decode,
@@ -45,6 +46,8 @@ ENGINE_CHECKS: tuple[Check, ...] = (
     engine_decode.E7,
     engine_decode.E8,
     engine_prefill.E9,
+    engine_npu.E6,
+    engine_npu.E10,
     engine_map.MAP,
     engine_sizes.CHECK,
 )
