@@ -276,7 +276,7 @@ def test_the_route_of_prompts_changes_without_a_new_start() -> None:
         field = app.screen.query_one("#int8_tokens", Input)
         field.value = "0"
         app.screen.query_one("#npu").focus()
-        await pilot.press("space", "space", "ctrl+s")
+        await pilot.press("space", "ctrl+s")
         await wait_for(pilot, lambda: desk.sessions[0].routes == [Route(0, "linear")])
         assert app.screen is app.main
         await ask(app, pilot, "still there?")

@@ -116,7 +116,7 @@ class LiveSession:
 
     def take(self, route: Route) -> None:
         self._session.use_int8(route.int8_tokens)
-        self._session.use_npu(route.npu)
+        self._session.use_npu(route.npu, f16=route.npu_f16)
 
     def verify(self, progress: Progress) -> str:
         regions = verify(self._session.link, self._session.prepared, progress)

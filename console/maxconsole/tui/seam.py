@@ -31,6 +31,7 @@ class Route:
 
     int8_tokens: int = 64  # the firmware's own, which would take long to load before the first paint
     npu: NpuMode = "off"
+    npu_f16: bool = False
 
 
 @dataclass(frozen=True, slots=True)

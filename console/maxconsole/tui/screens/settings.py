@@ -54,13 +54,14 @@ _CHOICE: Final = (
     Field("cores", "cores", int, "that work; empty: as many as are best", optional=True),
 )
 _INT8: Final = Field("int8_tokens", "int8 weights", int, "for prompts of so many tokens and more; 0: none")
-_NPU: Final[tuple[NpuMode, ...]] = ("off", "pv", "linear", "all")
-_ABOUT_NPU: Final = {
-    "off": "prompts are the cores' work alone",
-    "pv": "multiplies attention's weights with the values",
-    "linear": "computes projections and feed-forward of prompts",
-    "all": "both of these",
-}
+#: Mode, and whether it rounds to fp16; what the firmware does not have is left out.
+_NPU: Final[tuple[tuple[NpuMode, bool], ...]] = (("off", False), ("linear", False), ("linear", True))
+_NPU_NAMES: Final = ("off", "linear", "linear, fp16")
+_ABOUT_NPU: Final = (
+    "prompts are the cores' work alone",
+    "projections and feed-forward of prompts",
+    "the same, results rounded to fp16",
+)
 _TIMING: Final[tuple[Timing, ...]] = ("fast", "timed", "off")
 _ABOUT_TIMING: Final = {
     "timed": "an out-of-order core, instruction by instruction",
@@ -109,8 +110,10 @@ class SettingsDialog(Dialog[Settings]):
                 yield _row(_INT8, self._choice.route.int8_tokens)
                 with Horizontal(classes="field"):
                     yield Label("NPU", classes="label")
-                    yield Toggle(_NPU, _NPU.index(self._choice.route.npu), id="npu")
-                    yield Label(_ABOUT_NPU[self._choice.route.npu], id="about-npu", classes="about")
+                    now = self._choice.route
+                    chosen = _NPU.index((now.npu, now.npu_f16))
+                    yield Toggle(_NPU_NAMES, chosen, id="npu")
+                    yield Label(_ABOUT_NPU[chosen], id="about-npu", classes="about")
                 yield Label("Board (from the next start on)", classes="heading")
                 for field in _CHOICE:
                     yield _row(field, getattr(self._choice, field.name))
@@ -134,8 +137,8 @@ class SettingsDialog(Dialog[Settings]):
         return _TIMING[self.query_one("#timing", Toggle).index]
 
     @property
-    def _npu(self) -> NpuMode:
-        return _NPU[self.query_one("#npu", Toggle).index]
+    def _npu(self) -> int:
+        return self.query_one("#npu", Toggle).index
 
     @on(Toggle.Turned, "#npu")
     def say_what_the_npu_does(self) -> None:
@@ -160,7 +163,8 @@ class SettingsDialog(Dialog[Settings]):
         try:
             generating = replace(self._generating, **self._values(_GENERATING))  # type: ignore[arg-type]
             choice = replace(self._choice, **self._values(_CHOICE))  # type: ignore[arg-type]
-            route = Route(**self._values((_INT8,)), npu=self._npu)  # type: ignore[arg-type]
+            mode, f16 = _NPU[self._npu]
+            route = Route(**self._values((_INT8,)), npu=mode, npu_f16=f16)  # type: ignore[arg-type]
             choice = replace(choice, timing=self._timing, counters=self._counters, route=route)
             self._check(choice, generating)
         except UserError as error:
