@@ -47,7 +47,7 @@ ALWAYS_INLINE uint32x4_t magnitudes(const struct half_tile *h, unsigned from, un
             UNROLL
             for (unsigned row = 0; row < ROWS; row++) {
                 const float32x4_t size = vabsq_f32(vmulq_f32(vld1q_f32(x[row] + j), by));
-                top[row] = vmaxq_u32(top[row], vreinterpretq_u32_f32(size));
+                __asm__("umax %0.4s, %0.4s, %1.4s" : "+w"(top[row]) : "w"(size)); // in place: no copies
             }
         }
     }
@@ -58,14 +58,14 @@ ALWAYS_INLINE uint8x16_t even_halves(uint8x16_t a, uint8x16_t b) {
     return vreinterpretq_u8_u16(vuzp1q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
 }
 
-// FMLA overwrites its addend: loaded, a fresh one takes no vector slot. Volatile, or the compiler would load
-// it once and copy it.
-ALWAYS_INLINE float32x4_t addend(void) {
+// ROUND_MAGIC + a * b. FMLA overwrites its addend: a fresh one that is loaded takes no vector slot, while the
+// compiler would copy it from a register.
+ALWAYS_INLINE float32x4_t round_product(float32x4_t a, float32x4_t b) {
     static const float magic[4]
         __attribute__((aligned(16))) = {ROUND_MAGIC, ROUND_MAGIC, ROUND_MAGIC, ROUND_MAGIC};
-    float32x4_t loaded;
-    __asm__ volatile("ldr %q0, %1" : "=w"(loaded) : "m"(magic));
-    return loaded;
+    float32x4_t sum;
+    __asm__("ldr %q0, %1\n\tfmla %0.4s, %2.4s, %3.4s" : "=&w"(sum) : "m"(magic), "w"(a), "w"(b));
+    return sum;
 }
 
 // The low byte of a float near ROUND_MAGIC is the integer; block scales are rounded up, so it needs no
@@ -86,9 +86,8 @@ ALWAYS_INLINE void store_values(const struct half_tile *h, unsigned from, unsign
             uint8x16_t q[ROWS];
             UNROLL
             for (unsigned row = 0; row < ROWS; row++) {
-                float32x4_t sum = addend();
-                sum = vfmaq_f32(sum, vmulq_f32(vld1q_f32(x[row] + j), by), factor[row]);
-                q[row] = vreinterpretq_u8_f32(sum);
+                const float32x4_t smooth = vmulq_f32(vld1q_f32(x[row] + j), by);
+                q[row] = vreinterpretq_u8_f32(round_product(smooth, factor[row]));
             }
             vst1q_u8(values + j * TILE_ROWS, vuzp1q_u8(even_halves(q[0], q[1]), even_halves(q[2], q[3])));
         }
