@@ -4,9 +4,8 @@
 // The rows of a batch are two halves. While the NPU multiplies one half, the cores work on the other, which
 // is two stages behind (' is the layer before):
 //
-//   cores: norm A | norm B'   | kv, attend A | swiglu B' | norm B | norm A   | kv, attend B | swiglu A | ...
-//   NPU:   down A | q, k, v A | gate, up B'  | o A       | down B | q, k, v B| gate, up A   | o B      | down
-//   A
+//   cores: norm A | norm B'   | kv, attend A | swiglu B' | norm B | norm A   | kv, attend B | swiglu A |
+//   NPU:   down A | q, k, v A | gate, up B'  | o A       | down B | q, k, v B| gate, up A   | o B      |
 //
 // Causal order makes A independent of B. Cores share out the rows of a half, so that all that divides them is
 // a barrier before each half's jobs, and those around the KV ring. Whoever has quantized rows cleans them;
