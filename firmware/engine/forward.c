@@ -44,7 +44,7 @@ static void attend(const struct pass *p) {
                             .stride = width,
                             .rope = f->rope + (size_t)p->first * h->head_dim,
                             .sink_rope = f->sink_rope,
-                            .out = f->attended,
+                            .out = f->query, // a tile has its queries before it stores
                             .position = p->position + p->first,
                             .rows = p->rows,
                             .heads = h->heads};
@@ -53,7 +53,7 @@ static void attend(const struct pass *p) {
     uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
     if (seen != 0)
         span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * h->head_dim);
-    const struct float_rows attended = whole_rows(f->attended, width);
+    const struct float_rows attended = whole_rows(f->query, width);
     if (attention_is_by_tokens(p->rows, p->share)) {
         quantize_dealt(p, attended, p->rows, ATTENTION_TOKENS, &p->weights->o);
     } else {

@@ -12,7 +12,7 @@
 //   ACTIVATION_POOL
 //     B * h * 4          residual stream
 //     N x 8 * h * 4      rows that a core normalizes at a time
-//     2 x B * q * 4      queries; attention output
+//     B * q * 4          queries, later what attention has made of them
 //     2 x B * c * 4      keys; values
 //     (B + 1) * f * 4    gate
 //     3 * max(f, h) * 4  output of attn_output, up or ffn_down for few rows
@@ -96,7 +96,7 @@ struct forward {
     unsigned cores; // that take part
     unsigned rows;  // of the last batch
     bool int8;      // the next batch takes the int8 route: kernels/int8_linear.h
-    float *residual, *query, *key, *value, *attended, *gate;
+    float *residual, *query, *key, *value, *gate;
     float *normed;  // [cores][NORM_ROWS][hidden]
     float *few;     // [GEMV_ROWS][hidden or ffn]
     float *columns; // [cores][batch_max][16]

@@ -27,7 +27,6 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
     TAKE(f->residual, rows * h->hidden * sizeof(float));
     TAKE(f->normed, (size_t)BOARD_CORES * NORM_ROWS * h->hidden * sizeof(float));
     TAKE(f->query, rows * query * sizeof(float));
-    TAKE(f->attended, rows * query * sizeof(float));
     TAKE(f->key, rows * kv * sizeof(float));
     TAKE(f->value, rows * kv * sizeof(float));
     TAKE(f->gate, (rows + 1) * h->ffn * sizeof(float));

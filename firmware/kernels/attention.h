@@ -35,7 +35,7 @@ struct attention {
     size_t stride;          // floats from row to row of queries and out
     const float *rope;      // [rows][head_dim]: rope_row of each token
     const float *sink_rope; // [head_dim]: rope_row of position context - 1
-    float *out;             // [rows][heads * head_dim]
+    float *out;             // [rows][heads * head_dim]; may be `queries`
     uint32_t position;
     unsigned rows;
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one

@@ -67,7 +67,8 @@ static inline struct float_rows whole_rows(float *x, unsigned k) {
 /// Quantizes `rows` rows of `k` values, each value first multiplied by its channel's smoothing[k].
 ///   row scale   max|x| / 127
 ///   block scale trunc(max|x in block| / max|x| * 2^31), at most 2^31 - 1
-///   values      round_half_even(x * (127 / max|x in block|)), which is within -127..127
+///   values      round_half_even(x * (127 / max|x in block|)), which is within -127..127: the product is
+///   exact
 /// Values depend on their block alone. k is a multiple of 32; out->k may be larger: the rest is zero, as are
 /// rows up to the next multiple of 8. An infinity or a NaN gives its row a NaN scale and its block zero
 /// values.

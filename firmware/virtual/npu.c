@@ -56,6 +56,13 @@ static struct knowledge *known_to(const struct core *core) {
     return &known[core - cores];
 }
 
+/// As far as the core knows, and of those that have a record.
+static uint32_t first_unobserved(const struct core *core) {
+    const uint32_t first = known_to(core)->observed + 1,
+                   oldest = last < NPU_RECORDS ? 1 : last - NPU_RECORDS + 1;
+    return first > oldest ? first : oldest;
+}
+
 static uint64_t whole_cycles(uint64_t ticks) {
     return (ticks + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE * TICKS_PER_CYCLE;
 }
@@ -98,7 +105,7 @@ static bool collides(const struct core *core, const struct npu_job *job) {
     struct extent mine[NPU_INPUTS], theirs[NPU_INPUTS];
     const struct extent results = npu_job_results(job);
     npu_job_inputs(job, mine);
-    for (uint32_t n = known_to(core)->observed + 1; n <= last; n++) {
+    for (uint32_t n = first_unobserved(core); n <= last; n++) {
         const struct npu_job *other = &accepted_of(n)->job;
         npu_job_inputs(other, theirs);
         bool meet = extents_meet(results, npu_job_results(other));
@@ -114,7 +121,7 @@ uint32_t npu_unobserved(const struct core *core, struct extent part, bool result
     struct extent input[NPU_INPUTS];
     uint32_t found = 0;
     pthread_mutex_lock(&lock);
-    for (uint32_t n = known_to(core)->observed + 1; n <= last && !found; n++) {
+    for (uint32_t n = first_unobserved(core); n <= last && !found; n++) {
         const struct npu_job *job = &accepted_of(n)->job;
         bool meet = false;
         npu_job_inputs(job, input);
@@ -132,7 +139,7 @@ static enum npu_code fetch(const struct core *core, struct npu_job *job) {
     const uint64_t address = page->npu_descriptor;
     if (user && user != core)
         return NPU_CODE_ORDER;
-    if (last - known_to(core)->observed >= NPU_DEPTH)
+    if (last - known_to(core)->observed >= NPU_DEPTH || !npu_time_room())
         return NPU_CODE_BUSY;
     if (address % _Alignof(struct npu_job))
         return NPU_CODE_ALIGNMENT;
@@ -174,7 +181,7 @@ void npu_start(struct core *core) {
 
 /// Results up to `sequence` come into memory.
 static void observe(const struct core *core, uint32_t sequence) {
-    for (uint32_t n = known_to(core)->observed + 1; n <= sequence; n++) {
+    for (uint32_t n = first_unobserved(core); n <= sequence; n++) {
         struct accepted *of = accepted_of(n);
         if (of->results) {
             npu_job_store(&of->job, of->results, ram, board);
@@ -242,7 +249,7 @@ void npu_reset(struct core *core) {
     page->npu_code = user && user != core ? NPU_CODE_ORDER : NPU_CODE_DONE;
     if (page->npu_code == NPU_CODE_DONE && last) {
         user = core;
-        for (uint32_t n = known_to(core)->observed + 1; n <= last; n++) {
+        for (uint32_t n = first_unobserved(core); n <= last; n++) {
             struct accepted *of = accepted_of(n);
             of->reset = of->results != NULL;
             free(of->results);

@@ -49,6 +49,10 @@ const struct npu_timing *npu_time_of(uint32_t sequence) {
     return sequence && job->sequence == sequence ? job : NULL;
 }
 
+bool npu_time_room(void) {
+    return npu.last + 1 - npu.head < NPU_RECORDS;
+}
+
 bool npu_time_pending(void) {
     return npu.last >= npu.head;
 }

@@ -21,6 +21,9 @@ struct npu_timing {
 
 void npu_time_init(const struct options *options);
 
+/// Whether one more job can be remembered until a weave comes to its end.
+bool npu_time_room(void);
+
 /// Job `sequence`, the successor of the last one, is submitted at `now`.
 void npu_time_add(uint32_t sequence, const struct npu_job *job, uint64_t now);
 

@@ -178,7 +178,7 @@ def test_the_firmware_has_no_races(findings: Findings, cores: int) -> None:
     assert findings(cores=cores) == ((), 0)
 
 
-_MEET = re.compile(r"^    meet\(&?p(ass)?\);$", re.MULTILINE)
+_MEET = re.compile(r"^ +meet\(&?p(ass)?\);$", re.MULTILINE)
 BARRIERS = len(_MEET.findall((paths.firmware_dir() / "engine/forward.c").read_text()))
 
 

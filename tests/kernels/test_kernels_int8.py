@@ -90,7 +90,7 @@ def test_tiles_are_the_numpy_ones(
         here = np.abs(part).max(axis=1)
         scale = np.minimum((here / top).astype(np.float64) * 2**31, 2**31 - 1).astype(np.int32)
         np.testing.assert_array_equal(tiles.scales[:rows, b], scale)
-        q = np.rint(part * (np.float32(127) / here)[:, None])
+        q = np.rint(part.astype(np.float64) * (np.float32(127) / here)[:, None])
         assert np.abs(q).max() <= 127
         np.testing.assert_array_equal(tiles.rows[:rows, start : start + part.shape[1]], q)
     assert not tiles.rows[rows:].any()

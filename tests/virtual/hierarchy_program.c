@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/image.h"
 #include "virtual/hierarchy.h"
 #include "virtual/memory.h"
+#include "virtual/npu_time.h"
 #include "virtual/report.h"
 
 #define BASE        UINT64_C(0x50000000)
@@ -16,6 +18,7 @@
 enum { WINDOW = 48, HIT = 4 * TICKS_PER_CYCLE }; // accesses in flight; load-to-use latency of a hit
 
 static uint64_t number[4]; // the pattern's
+static const struct options *options;
 
 void report_executed(const struct core *core) {
     (void)core;
@@ -137,6 +140,43 @@ static void alone_among(uint64_t bytes, unsigned sharing) {
     hierarchy_weave((1u << sharing) - 1);
 }
 
+static void wait_for_npu(struct core *core, uint32_t sequence) {
+    const uint64_t end = npu_time_of(sequence)->end, now = core->ticks;
+    const uint64_t cycles = end > now ? (end - now + TICKS_PER_CYCLE - 1) / TICKS_PER_CYCLE : 0;
+    weave_log(core, now, sequence, WEAVE_NPU_WAIT, cycles, true);
+    core->ticks += cycles * TICKS_PER_CYCLE;
+}
+
+/// Core 0 submits a job of the NPU of so many rows and panels, k 512; behind a barrier all stream, and wait
+/// for it.
+static void beside_npu(uint64_t rows, uint64_t panels, uint64_t bytes, bool backwards) {
+    const struct npu_job job = {
+        .format = TENSOR_FORMAT_Q4_0, .rows = (uint32_t)rows, .panels = (uint32_t)panels, .k = 512};
+    npu_time_init(options);
+    hierarchy_share(MODEL_CORES);
+    if (rows) {
+        npu_time_add(1, &job, 0);
+        weave_log(&cores[0], 0, 1, WEAVE_NPU_SUBMIT, 0, false);
+    }
+    meet(MODEL_CORES);
+    npu_time_estimate();
+    for (unsigned n = 0; n < MODEL_CORES; n++) {
+        const unsigned c = backwards ? MODEL_CORES - 1 - n : n;
+        stream(&cores[c], 'r', BASE + c * CORE_BYTES, bytes, 1, 32);
+        if (rows)
+            wait_for_npu(&cores[c], 1);
+    }
+    meet(MODEL_CORES);
+    if (!rows)
+        return;
+    const struct npu_timing *timing = npu_time_of(1);
+    tell("npu_ended", timing->ended);
+    tell("npu_begin", (double)timing->begin / TICKS_PER_CYCLE);
+    tell("npu_end", (double)timing->end / TICKS_PER_CYCLE);
+    tell("npu_bytes", (double)timing->bytes);
+    tell("npu_mac_cycles", (double)timing->mac_ticks / TICKS_PER_CYCLE);
+}
+
 static void run(const char *pattern) {
     struct core *core = &cores[0];
     if (!strcmp(pattern, "chase"))
@@ -147,6 +187,8 @@ static void run(const char *pattern) {
         alone_among(number[0], (unsigned)number[1]);
     else if (!strcmp(pattern, "coherence"))
         coherence(number[0]);
+    else if (!strcmp(pattern, "beside_npu")) // rows, panels, bytes, backwards
+        beside_npu(number[0], number[1], number[2], number[3]);
     else if (!strcmp(pattern, "stream")) // kind: 0 read, 1 write, 2 copy; bytes, pace, used
         stream(core, "rwc"[number[0]], BASE, number[1], (unsigned)number[2], (uint16_t)number[3]);
     else // together: kind, bytes, cores, backwards
@@ -159,18 +201,19 @@ static void run(const char *pattern) {
 }
 
 int main(int argc, char **argv) {
-    static struct options options;
+    static struct options parsed;
     char message[256];
     int end = 1;
     while (end < argc && strchr(argv[end], '='))
         end++;
-    const char *wrong = options_parse(&options, end - 1, argv + 1, message, sizeof message);
+    const char *wrong = options_parse(&parsed, end - 1, argv + 1, message, sizeof message);
     if (wrong || end == argc) {
         fprintf(stderr, "%s\n", wrong ? wrong : "no pattern");
         return 1;
     }
     for (int n = 0; n < 4 && end + 1 + n < argc; n++)
         number[n] = strtoull(argv[end + 1 + n], NULL, 0);
-    core_init(&options);
+    options = &parsed;
+    core_init(options);
     run(argv[end]);
 }

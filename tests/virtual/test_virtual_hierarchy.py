@@ -129,3 +129,44 @@ def test_what_another_core_has_written_is_missed_after_the_barrier(run: Run) -> 
 def test_what_another_core_holds_comes_from_it_and_not_from_memory(run: Run) -> None:
     told = run("coherence", 32 * KIB)
     assert told["dram_after_write"] < 64  # the prefetcher runs beyond the end
+
+
+# 13.8 GB/s for the NPU alone; the cores' own figures are the Raspberry Pi 5's.
+NPU = {"npu": f"0x90000000:0x4000000:2000:{13_800_000_000}:{6_000_000_000_000}:{3_000_000_000_000}"}
+
+
+def test_a_job_of_the_npu_with_the_bus_for_itself_takes_what_its_bytes_or_its_arithmetic_take(run: Run) -> None:
+    few_rows = run("beside_npu", 1, 512, 0, 0, **NPU)
+    assert few_rows["npu_begin"] == 2000
+    read = few_rows["npu_bytes"] * HZ / 13.8e9
+    assert few_rows["npu_end"] - 2000 == pytest.approx(read, rel=0.02)
+    assert few_rows["npu_mac_cycles"] < read
+    no_bus = {"npu": "0x90000000:0x4000000:2000:13800000000:60000000000:3000000000000"}  # a hundredth of the rate
+    slow = run("beside_npu", 64, 8, 0, 0, **no_bus)
+    assert slow["npu_mac_cycles"] == pytest.approx(64 * 512 * 8 * 16 * HZ / 60e9, rel=1e-4)
+    assert slow["npu_end"] - slow["npu_begin"] == pytest.approx(slow["npu_mac_cycles"], rel=0.01)
+
+
+def test_the_npu_and_the_cores_share_the_bus(run: Run) -> None:
+    core_bytes = 4 * MIB
+    cores_alone = run("beside_npu", 0, 0, core_bytes, 0, **NPU)["cycles"]
+    npu_alone = run("beside_npu", 1, 1024, 0, 0, **NPU)
+    both = run("beside_npu", 1, 1024, core_bytes, 0, **NPU)
+    assert both["npu_ended"] == 1
+    assert both["npu_end"] > 1.5 * npu_alone["npu_end"]
+    assert both["cycles"] > 1.1 * cores_alone
+    moved = 4 * core_bytes + both["npu_bytes"]
+    assert moved / both["cycles"] * HZ == pytest.approx(10.7e9, rel=0.04)
+
+
+def test_what_the_npu_costs_does_not_depend_on_the_order_in_which_the_host_runs_the_cores(run: Run) -> None:
+    assert run("beside_npu", 32, 256, 2 * MIB, 0, **NPU) == run("beside_npu", 32, 256, 2 * MIB, 1, **NPU)
+
+
+def test_a_core_that_waits_for_the_npu_anyway_does_not_pay_twice_for_the_bus(run: Run) -> None:
+    told = run("beside_npu", 8, 2048, 64 * KIB, 0, **NPU)
+    assert told["cycles"] == pytest.approx(told["npu_end"], abs=1)
+
+
+def test_without_jobs_an_npu_changes_nothing(run: Run) -> None:
+    assert run("together", COPY, MIB, 4, 0, **NPU) == run("together", COPY, MIB, 4, 0)

@@ -57,7 +57,7 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
     buffers = {
         "residual stream": batch * facts.hidden * _F32_BYTES,
         "normalized rows of each core": cores * _TILE_ROWS * facts.hidden * _F32_BYTES,
-        "queries, attention output": 2 * align_up(batch * query * _F32_BYTES, IMAGE_ALIGN),
+        "queries, attention output": batch * query * _F32_BYTES,
         "keys, values": 2 * align_up(batch * kv * _F32_BYTES, IMAGE_ALIGN),
         "gate": (batch + 1) * facts.ffn * _F32_BYTES,
         "outputs of few rows": _FEW_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES,

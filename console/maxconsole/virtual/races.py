@@ -53,7 +53,11 @@ def describe(findings: Sequence[Finding], elf: Path) -> tuple[str, ...]:
         return ()
     code, image = Symbolizer(elf), read_elf(elf)
     data = sorted((one.address, one.size_bytes, name) for name, one in image.symbols.items() if one.size_bytes)
-    pools = [(image.address_of(f"__{name}_start"), image.address_of(f"__{name}_end"), name) for name in _POOLS]
+    pools = [
+        (image.address_of(f"__{name}_start"), image.address_of(f"__{name}_end"), name)
+        for name in _POOLS
+        if f"__{name}_start" in image.symbols  # test programs have none
+    ]
 
     def place(address: int) -> str:
         for start, size, name in data:

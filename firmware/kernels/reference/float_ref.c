@@ -103,7 +103,8 @@ void reference_quantize_tiles(const struct float_rows *from, unsigned rows, unsi
             const float here = largest(x + start, end - start);
             const int32_t scale = is_usable(top) ? block_scale(here / top) : 0;
             for (unsigned i = start; i < end; i++)
-                out->values[tile_value(out, row, i)] = is_usable(here) ? quantize(x[i] * (127.0f / here)) : 0;
+                out->values[tile_value(out, row, i)] =
+                    is_usable(here) ? quantize((double)x[i] * (127.0f / here)) : 0;
             out->steps[tile_step(out, row, block)] = scale - behind;
             behind = scale;
         }
