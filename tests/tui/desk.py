@@ -24,6 +24,7 @@ from maxconsole.tui.seam import (
     Progress,
     RecordingCard,
     Reply,
+    Route,
 )
 
 _ANSWER = (
@@ -45,6 +46,7 @@ class DeskSession:
         self.kept: list[int] = []
         self.closed = 0
         self.counted: list[Counters] = []
+        self.routes: list[Route] = []
         self.failure: UserError | None = None  # raised by `check`, and in mid-answer
         self._cancel = threading.Event()
         self._reply: Reply | None = None
@@ -93,6 +95,9 @@ class DeskSession:
 
     def count(self, counters: Counters) -> None:
         self.counted.append(counters)
+
+    def take(self, route: Route) -> None:
+        self.routes.append(route)
 
     def verify(self, progress: Progress) -> str:
         progress("verify", 1, 1)

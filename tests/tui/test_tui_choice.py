@@ -11,4 +11,5 @@ from maxconsole.tui.seam import Choice
 def test_the_consoles_defaults_are_those_of_the_command_line() -> None:
     choice, setup = Choice(), Setup()
     assert (choice.context, choice.batch) == (DEFAULT_CONTEXT, DEFAULT_BATCH) == (setup.context, setup.batch)
+    assert (choice.route.int8_tokens, choice.route.npu) == (setup.int8_tokens, setup.npu)
     assert (choice.timing, choice.cores) == (setup.timing, setup.cores)

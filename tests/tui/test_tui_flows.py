@@ -6,6 +6,7 @@ from __future__ import annotations
 from desk import WORDS, Desk
 from driving import ask, drive, notices, screen_text, start, type_text, wait_for
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from maxconsole.boards import DEFAULT_BOARD
 from maxconsole.tui.app import ConsoleApp
@@ -15,7 +16,7 @@ from maxconsole.tui.lazy import LazyWorkbench
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
-from maxconsole.tui.seam import Choice
+from maxconsole.tui.seam import Choice, Route
 from maxconsole.tui.widgets.prompt import Prompt
 
 ANSWER = " ".join(WORDS)
@@ -263,6 +264,25 @@ def test_a_recording_is_started_and_ended_with_one_key() -> None:
         assert "● REC" not in screen_text(app)
 
     drive(desk, steps)
+
+
+def test_the_route_of_prompts_changes_without_a_new_start() -> None:
+    desk = Desk()
+
+    async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await start(app, pilot)
+        await pilot.press("f4")
+        await pilot.pause()
+        field = app.screen.query_one("#int8_tokens", Input)
+        field.value = "0"
+        app.screen.query_one("#npu").focus()
+        await pilot.press("space", "space", "ctrl+s")
+        await wait_for(pilot, lambda: desk.sessions[0].routes == [Route(0, "linear")])
+        assert app.screen is app.main
+        await ask(app, pilot, "still there?")
+
+    drive(desk, steps)
+    assert len(desk.sessions) == 1
 
 
 def test_without_a_board_of_one_s_own_the_cursor_begins_on_the_default_one() -> None:

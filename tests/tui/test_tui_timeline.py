@@ -18,6 +18,7 @@ from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.drawing.axis import COUNTS, SECONDS, axis
 from maxconsole.tui.drawing.ink import plain, width
 from maxconsole.tui.drawing.lanes import WAIT, lane, legend
+from maxconsole.tui.figures.lane import kernel_name
 from maxconsole.tui.figures.timeline import Timeline, lay_out, timeline
 from maxconsole.tui.figures.view import View
 from maxconsole.tui.panes.timeline import TimelinePane
@@ -63,7 +64,7 @@ def test_cells_of_the_whole_have_as_many_cycles_as_the_records(events: list[tupl
         spent = one.spent(np.linspace(0, max(1000, int(one.end[-1])), cells + 1))
         for kernel in range(21):
             recorded = sum(cycles for _, cycles, number in events if number == kernel)
-            assert spent.get(kernel, np.zeros(1)).sum() == pytest.approx(recorded, abs=1e-6)
+            assert spent.get(kernel_name(kernel), np.zeros(1)).sum() == pytest.approx(recorded, abs=1e-6)
 
 
 def test_pieces_that_alternate_are_laid_one_after_the_other() -> None:
@@ -85,7 +86,7 @@ def test_a_cell_shows_only_what_is_in_it() -> None:
     assert made.lanes[0].names(np.linspace(0, 1000, 11)) == ["linear_q"] * 4 + [""] * 2 + ["attention"] * 4
     moment = made.lanes[0].moment("attention", 600, 700)
     assert moment is not None
-    assert (moment.layer, moment.cycles, moment.ipc) == (3, 400, 2.0)
+    assert (moment.layer, moment.cycles, moment.figure) == (3, 400, "2.00")
     assert made.lanes[0].moment("attention", 0, 100) is None
 
 
@@ -97,9 +98,9 @@ def test_lanes_count_from_the_start_of_the_step_and_waiting_is_not_work() -> Non
     assert made is not None
     last = [one for one in board.events if one.step == made.step]
     assert made.cycles == next(one.cycles for one in last if one.kernel == wire.Kernel.STEP)
-    assert [one.core for one in made.lanes] == [0, 1, 2, 3]
-    for one in made.lanes:
-        own = [e for e in last if e.core == one.core and e.kernel not in {wire.Kernel.STEP, _wait()}]
+    assert [one.title for one in made.lanes] == [f"core {core}" for core in range(4)]
+    for core, one in enumerate(made.lanes):
+        own = [e for e in last if e.core == core and e.kernel not in {wire.Kernel.STEP, _wait()}]
         assert one.busy == pytest.approx(sum(e.cycles for e in own) / made.cycles)
         assert one.begin[0] >= 0
         assert one.end[-1] <= made.cycles

@@ -86,10 +86,8 @@ def _rate_line(phase: str, amount: str, board: float | None, host: float | None)
 def _end_line(answer: Answer) -> str:
     """How it ended, and whether anything is missing in the figures."""
     parts = [f"ended by {answer.reason} after {_plural(len(answer.tokens), 'token')}"]
-    if answer.int8:
-        parts.append("prompt by int8 weights")
-    if answer.npu != "off":
-        parts.append(f"NPU {answer.npu}" + ", results of fp16" * answer.npu_f16)
+    if answer.route:
+        parts.append(answer.route)
     if answer.sampling.temperature:
         parts.append(f"seed {answer.sampling.seed}")
     if answer.dropped_events:

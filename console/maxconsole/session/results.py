@@ -53,6 +53,13 @@ class Answer:
     lost_frames: int  # on the way, and those that the board had no room for
 
     @property
+    def route(self) -> str:
+        """How the prompt was computed, in words; "" for the file's own weights on the cores."""
+        if self.npu != "off":
+            return f"NPU {self.npu}" + ", results of fp16" * self.npu_f16
+        return "prompt by int8 weights" if self.int8 else ""
+
+    @property
     def rows(self) -> tuple[KernelRow, ...]:
         """Every kernel that ran, by phase and cycles."""
         return kernel_rows(self.kernels, self.counter_events)

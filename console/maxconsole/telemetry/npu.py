@@ -92,7 +92,8 @@ class Overlap:
     @property
     def overlap(self) -> float:
         """Both busy, of the shorter of the two."""
-        return self.both_busy / min(self.npu_busy, self.core_busy)
+        shorter = min(self.npu_busy, self.core_busy)
+        return self.both_busy / shorter if shorter > 0 else 0.0
 
 
 def overlap(trace: StepTrace) -> Overlap | None:

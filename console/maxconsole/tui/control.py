@@ -72,7 +72,7 @@ class Control:
         self._stream: _Stream | None = None
         self._stopping = False
         self._failed = False
-        self._counting = self.choice.counters  # what the board was told to count
+        self._told_board = self.choice  # whose counters and route it was told
         self._overheard: Turn | None = None  # the answer that grows in a replay
         self._told: deque[Notice] = deque()
 
@@ -172,7 +172,7 @@ class Control:
         """Releases the board at hand and brings up the one of `choice`."""
         if self.state is State.STARTING or self.answering:
             return
-        self.choice, self._failed, self._counting = choice, False, choice.counters
+        self.choice, self._failed, self._told_board = choice, False, choice
         self.release()
         self.chat.clear()
         releasing = self._releasing
@@ -209,7 +209,7 @@ class Control:
             self._lose(error)
             return
         if not self._on_errand():
-            self._count()
+            self._tell_board()
         self._stream, self._stopping = stream, False
 
         errand = self._errand
@@ -256,7 +256,7 @@ class Control:
         session = self.session
         if session is not None and self._stream is None and not self._on_errand():
             self._guarded(session.check)
-            self._count()
+            self._tell_board()
 
     def notices(self) -> list[Notice]:
         """What the user has not been told yet."""
@@ -298,12 +298,17 @@ class Control:
             elif self._overheard is not None and isinstance(event, End):
                 self._overheard.close(_words(event.reply) if event.reply else event.why)
 
-    def _count(self) -> None:
-        """Tells the board, between answers, what was chosen since for its counters."""
-        session, counters = self.session, self.choice.counters
-        if session is not None and session.identity.can_ask and counters != self._counting:
-            self._counting = counters
-            self._errand = Job("counters", lambda _job: session.count(counters))
+    def _tell_board(self) -> None:
+        """Tells the board, between answers, what was chosen since for its counters and for prompts."""
+        session, told, choice = self.session, self._told_board, self.choice
+        if session is None or not session.identity.can_ask:
+            return
+        if choice.counters != told.counters:
+            self._told_board = replace(told, counters=choice.counters)
+            self._errand = Job("counters", lambda _job: session.count(choice.counters))
+        elif choice.route != told.route:
+            self._told_board = replace(told, route=choice.route)
+            self._errand = Job("route", lambda _job: session.take(choice.route))
 
     def _on_errand(self) -> bool:
         """Whether an errand still runs; says so where one has failed."""
@@ -357,6 +362,8 @@ def _words(reply: Reply) -> str:
         parts.append(f"{token_rate(reply.wall_decode_rate)} tok/s here")
     if reply.decode_rate is not None:
         parts.append(f"{token_rate(reply.decode_rate)} tok/s on the board")
+    if reply.route:
+        parts.append(reply.route)
     if reply.cached_tokens:
         parts.append(f"{grouped(reply.cached_tokens)} of {grouped(reply.prompt_tokens)} prompt tokens were cached")
     if reply.reason != "stop token":

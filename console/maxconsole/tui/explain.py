@@ -48,7 +48,12 @@ PANES: Final[dict[Where, Entries]] = {
         (
             "kernel",
             "One routine of the engine, over all layers, and over all cores or the one that c chooses. `between "
-            "kernels` is what none of them covers, `wait` what a core waits for the others.",
+            "kernels` is what none of them covers, `wait` what a core waits for the others, `npu_wait` for the NPU.",
+        ),
+        (
+            "NPU ...",
+            "Jobs of the NPU, beside the cores and no part of their cycles. Their share is of the time of all steps "
+            "shown.",
         ),
         ("count", "How often it ran."),
         (
@@ -120,13 +125,23 @@ PANES: Final[dict[Where, Entries]] = {
     Where.TIMELINE: (
         (
             "lanes",
-            "The last whole decode step or prefill batch, a row a core. p shows the other one. `98.4 %` is how long "
-            "the core was busy.",
+            "The last whole decode step or prefill batch, a row a core, and one for the NPU where it has taken part. p "
+            "shows the other one. `98.4 %` is how long it was busy.",
         ),
         (
-            "█ ▓ ▚ ▒ ░ ┈",
+            "█ ▓ ▚ ▒ ░ ┈ ╌",
             "Matrices of the feed-forward network and the head; query, key, value and output matrices; attention; "
-            "unpacking of weights; everything else; waiting for other cores. Blank: between kernels.",
+            "unpacking of weights; everything else; waiting for other cores; waiting for the NPU. Blank: between "
+            "kernels.",
+        ),
+        (
+            "· ╶ ═",
+            "The NPU: nobody had a job for it, and the line below says what the cores were at; a job was starting; a "
+            "job waited for memory beyond what its multiply-accumulates take.",
+        ),
+        (
+            "overlap",
+            "Time in which NPU and cores both worked, of the time that the less busy of them did. Cores: their mean.",
         ),
         ("names", "Where a kernel has room: gate, up, down, attn, deq (dequant), quant, norm, add (residual), kv."),
         ("from afar", "Several kernels share a cell; each is drawn as often as its cycles are worth. + looks closer."),

@@ -23,7 +23,7 @@ from maxconsole.tui.badges import badge_words
 from maxconsole.tui.claim import Claim
 from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.presets import events_for
-from maxconsole.tui.seam import Generating, Identity, Player, Progress, Reply
+from maxconsole.tui.seam import Generating, Identity, Player, Progress, Reply, Route
 
 if TYPE_CHECKING:
     from maxconsole.models.chat import Conversation
@@ -114,6 +114,10 @@ class LiveSession:
         except RefusedError as error:  # the board is well, and cannot count these
             raise UserError(error.what, hint=error.hint) from error
 
+    def take(self, route: Route) -> None:
+        self._session.use_int8(route.int8_tokens)
+        self._session.use_npu(route.npu)
+
     def verify(self, progress: Progress) -> str:
         regions = verify(self._session.link, self._session.prepared, progress)
         return ", ".join(f"{one.name} {one.size_bytes} bytes, CRC {one.crc32:08x}" for one in regions)
@@ -165,6 +169,7 @@ def reply_of(answer: Answer) -> Reply:
         prefill_rate=answer.prefill_rate if counted else None,
         decode_rate=answer.decode_rate if counted else None,
         wall_decode_rate=answer.wall_decode_rate,
+        route=answer.route,
     )
 
 

@@ -14,7 +14,19 @@ from maxconsole.session.replay import ReplaySession
 from maxconsole.tui.badges import badge_words
 from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.live import reply_of
-from maxconsole.tui.seam import End, Generating, Heard, Identity, Piece, Playback, Player, Progress, Question, Reply
+from maxconsole.tui.seam import (
+    End,
+    Generating,
+    Heard,
+    Identity,
+    Piece,
+    Playback,
+    Player,
+    Progress,
+    Question,
+    Reply,
+    Route,
+)
 
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
@@ -95,6 +107,9 @@ class ReplayedSession:
 
     def count(self, counters: Counters) -> None:
         raise UserError("a recording counts what was counted when it was made", hint="F5 starts a board")
+
+    def take(self, route: Route) -> None:
+        raise UserError("a recording was computed as it says", hint="F5 starts a board")
 
     def verify(self, progress: Progress) -> str:
         raise UserError("a recording has no memory to look at", hint="F5 starts a board")

@@ -15,6 +15,7 @@ from maxconsole.tui.figures.choices import Counters
 if TYPE_CHECKING:
     from maxconsole.inspection.text import Row
     from maxconsole.session.machine import Timing
+    from maxconsole.session.setup import NpuMode
     from maxconsole.telemetry.snapshot import Snapshot
 
 
@@ -25,11 +26,19 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """How prompts are computed: see maxconsole.session.setup.Setup."""
+
+    int8_tokens: int = 64  # the firmware's own, which would take long to load before the first paint
+    npu: NpuMode = "off"
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """What the user wants to run. `board` empty is the default one, `model` None the demo model.
 
     `timing` is a virtual board's. `cores` None leaves to the firmware how many work. `port` is the serial port of a
-    board that runs already; `baud` None is its profile's rate. `counters` may change while the board runs.
+    board that runs already; `baud` None is its profile's rate. `counters` and `route` may change while the board runs.
     """
 
     board: str = ""
@@ -41,6 +50,7 @@ class Choice:
     port: str | None = None
     baud: int | None = None
     counters: Counters = Counters.CACHES
+    route: Route = Route()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +139,7 @@ class Reply:
     prefill_rate: float | None = None
     decode_rate: float | None = None
     wall_decode_rate: float | None = None
+    route: str = ""  # how the prompt was computed, where not by the file's own weights on the cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +250,10 @@ class Session(Protocol):
 
     def count(self, counters: Counters) -> None:
         """Lets the board count other events from now on; all totals start anew. Not during an answer."""
+        ...
+
+    def take(self, route: Route) -> None:
+        """Computes prompts this way from now on. Not during an answer. Raises UserError where the board cannot."""
         ...
 
     def verify(self, progress: Progress) -> str:

@@ -38,6 +38,7 @@ from maxconsole.tui.seam import (
     ModelCard,
     Progress,
     RecordingCard,
+    Route,
     Session,
 )
 
@@ -83,6 +84,10 @@ class RealWorkbench:
         check_context(choice.context, choice.batch)
         board = self._board(choice)
         events_for(choice.counters, board)
+        if choice.route.int8_tokens < 0:
+            raise UserError("a prompt has no fewer than 0 tokens", hint="0: no prompt is computed by int8 weights")
+        if choice.route.npu != "off" and board.npu is None:
+            raise UserError(f"{board.name} has no NPU", hint="leave it off, or choose another board with F2")
         if choice.cores is not None and not 1 <= choice.cores <= board.cpu.cores:
             raise UserError(f"{choice.cores} cores cannot work", hint=f"{board.name} has {board.cpu.cores}")
 
@@ -109,6 +114,8 @@ class RealWorkbench:
             raise
         try:
             session.count(choice.counters)
+            if choice.route != Route():  # what a firmware begins with
+                session.take(choice.route)
         except BaseException:
             session.close()
             raise

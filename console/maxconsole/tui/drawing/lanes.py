@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A core's time as a row of cells, each in the glyph and ink of its kernel, with the name where there is room."""
+"""Time of a core or the NPU as a row of cells, each in glyph and ink of its kernel, with the name where it has room."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from typing import Final, NamedTuple
 
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 
-#: How the schema calls what a core waits for the others.
+#: How the schema calls what a core waits for the others, and for the NPU.
 WAIT: Final = "wait"
+NPU_WAIT: Final = "npu_wait"
+#: What the NPU does where it does not multiply: nobody has a job for it, a job begins, a job waits for memory.
+NPU_IDLE: Final = "no work queued"
+NPU_STARTING: Final = "starting"
+NPU_BUS: Final = "waiting for memory"
 
 
 class _Kind(NamedTuple):
@@ -27,7 +32,22 @@ _ATTENTION: Final = _Kind("▚", Ink.ACCENT, "attention")
 _UNPACK: Final = _Kind("▒", Ink.SINK, "dequant")
 _OTHER: Final = _Kind("░", Ink.PLAIN, "other")
 _WAITING: Final = _Kind("┈", Ink.TRACK, "waiting")
-_KINDS: Final = (_FFN, _PROJECTION, _ATTENTION, _UNPACK, _OTHER, _WAITING)
+_NPU_WAITING: Final = _Kind("╌", Ink.TRACK, "waiting for NPU")
+_IDLE: Final = _Kind("·", Ink.TRACK, "NPU idle")
+_STARTING: Final = _Kind("╶", Ink.WARN, "NPU starting")
+_BUS: Final = _Kind("═", Ink.WARN, "NPU memory")
+_KINDS: Final = (
+    _FFN,
+    _PROJECTION,
+    _ATTENTION,
+    _UNPACK,
+    _OTHER,
+    _WAITING,
+    _NPU_WAITING,
+    _IDLE,
+    _STARTING,
+    _BUS,
+)
 
 #: Kernel -> its kind, and a name that is short enough to stand in its cells.
 _LOOKS: Final = {
@@ -48,6 +68,10 @@ _LOOKS: Final = {
     "residual": (_OTHER, "add"),
     "bias": (_OTHER, "add"),
     WAIT: (_WAITING, "wait"),
+    NPU_WAIT: (_NPU_WAITING, "npu"),
+    NPU_IDLE: (_IDLE, "idle"),
+    NPU_STARTING: (_STARTING, "start"),
+    NPU_BUS: (_BUS, "memory"),
 }
 #: Cells of its own glyph that a run keeps beside its name.
 _AROUND: Final = 3

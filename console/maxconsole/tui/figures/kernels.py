@@ -12,8 +12,9 @@ import numpy as np
 from maxconsole.schema import wire
 from maxconsole.telemetry.bounds import MODEL_PORT_BOUND
 from maxconsole.telemetry.kernels import KernelSums, KernelTable
+from maxconsole.telemetry.npu import NpuSums
 from maxconsole.telemetry.report import MAC_KERNELS, UNCOVERED, KernelRow, kernel_rows, ratio
-from maxconsole.telemetry.snapshot import Snapshot
+from maxconsole.telemetry.snapshot import Snapshot, name_of
 from maxconsole.tui.figures.choices import Order, PhaseChoice
 
 #: Arm DDI 0487, "Common event numbers": cycles in which nothing was issued because the back end could take nothing.
@@ -41,6 +42,17 @@ class KernelFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class NpuFigures:
+    """One row of the NPU's jobs."""
+
+    name: str
+    jobs: int
+    cycles: int
+    share: float  # of the steps' time, 0..1
+    macs_per_cycle: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class KernelTotals:
     """The rows, and what they add up to."""
 
@@ -50,6 +62,7 @@ class KernelTotals:
     ipc: float | None
     macs_per_instruction: float | None  # over the kernels that do any
     macs_per_cycle: float | None  # over all cycles
+    npu: tuple[NpuFigures, ...] = ()
 
 
 def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order, core: int | None = None) -> KernelTotals:
@@ -70,7 +83,28 @@ def kernel_totals(snapshot: Snapshot, choice: PhaseChoice, order: Order, core: i
         ipc=ratio(instructions, cycles) if instructions else None,
         macs_per_instruction=ratio(macs, mac_instructions),
         macs_per_cycle=ratio(macs, cycles) if macs else None,
+        npu=() if core is not None else _npu_figures(snapshot, choice, table.sums(0, wire.Kernel.STEP).cycles),
     )
+
+
+def _npu_figures(snapshot: Snapshot, choice: PhaseChoice, step_cycles: int) -> tuple[NpuFigures, ...]:
+    """The NPU's jobs by kernel, the most cycles first."""
+    wanted = _PHASES.get(choice)
+    by_kernel: dict[int, NpuSums] = {}
+    for (phase, kernel), sums in snapshot.npu.items():
+        if wanted is None or phase == wanted:
+            by_kernel[kernel] = by_kernel.get(kernel, NpuSums()) + sums
+    rows = (
+        NpuFigures(
+            name=name_of(wire.Kernel, kernel) or "",
+            jobs=one.jobs,
+            cycles=one.cycles,
+            share=one.cycles / step_cycles if step_cycles else 0.0,
+            macs_per_cycle=ratio(one.macs, one.cycles),
+        )
+        for kernel, one in by_kernel.items()
+    )
+    return tuple(sorted(rows, key=lambda row: -row.cycles))
 
 
 def of_phase(table: KernelTable, choice: PhaseChoice, core: int | None = None) -> KernelTable:

@@ -19,7 +19,7 @@ from maxconsole.tui.panes.pane import Pane
 
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
-    from maxconsole.tui.figures.kernels import KernelFigures, KernelTotals
+    from maxconsole.tui.figures.kernels import KernelFigures, KernelTotals, NpuFigures
 
 _NAME_CELLS: Final = 16
 _BAR_MIN: Final = 6
@@ -115,13 +115,14 @@ class KernelPane(Pane):
         columns, bar_cells = choose_columns(cells, totals.rows)
         hertz = snapshot.hello.counter_hz if snapshot.hello else 0
         room = max(1, rows - 1 - (rows > 4))
-        self._top = max(0, min(self._top, len(totals.rows) - room))
-        shown = totals.rows[self._top : self._top + room]
         peak = max(row.share for row in totals.rows)
-        drawn = [_head(columns, bar_cells, self.order)]
-        drawn += [_row(row, columns, bar_cells, peak, hertz) for row in shown]
+        every = [_row(row, columns, bar_cells, peak, hertz) for row in totals.rows]
+        every += [_npu_row(row, columns, bar_cells, hertz) for row in totals.npu]
+        self._top = max(0, min(self._top, len(every) - room))
+        shown = every[self._top : self._top + room]
+        drawn = [_head(columns, bar_cells, self.order), *shown]
         if rows > 4:
-            drawn.append(_sum_row(totals, columns, bar_cells, hertz, hidden=len(totals.rows) - len(shown)))
+            drawn.append(_sum_row(totals, columns, bar_cells, hertz, hidden=len(every) - len(shown)))
         return drawn
 
     def key_up(self) -> None:
@@ -169,6 +170,24 @@ def _row(row: KernelFigures, columns: Sequence[Column], bar_cells: int, peak: fl
         parts.append(_cell(column, row, hertz))
         if column.head == "share":
             parts += [Span(" "), *bar(row.share / peak if peak else 0, bar_cells)]
+    return tuple(parts)
+
+
+def _npu_row(row: NpuFigures, columns: Sequence[Column], bar_cells: int, hertz: int) -> Line:
+    """Jobs, their cycles, and how much of the steps' time the NPU was at it."""
+    texts = {
+        "count": si(row.jobs),
+        "cycles": si(row.cycles),
+        "time": time_of_cycles(row.cycles, hertz),
+        "per call": time_of_cycles(row.cycles / max(1, row.jobs), hertz),
+        "share": percent(row.share),
+        "MAC/cy": ratio(row.macs_per_cycle),
+    }
+    parts = [Span(f" {'NPU ' + row.name:<{_NAME_CELLS - 1}}"[:_NAME_CELLS], Ink.ACCENT)]
+    for column in columns:
+        parts.append(Span(f"{texts.get(column.head, ''):>{column.cells}}"))
+        if column.head == "share":
+            parts += [Span(" "), *bar(min(1.0, row.share), bar_cells)]
     return tuple(parts)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pane 5: the last whole prefill batch or decode step, a lane a core."""
+"""Pane 5: the last whole prefill batch or decode step, a lane a core and one for the NPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maxconsole.tui.actions import Where, bindings
 from maxconsole.tui.drawing.axis import COUNTS, SECONDS, axis
 from maxconsole.tui.drawing.ink import Ink, Line, Span, line, spread
 from maxconsole.tui.drawing.lanes import lane, legend
-from maxconsole.tui.drawing.units import grouped, percent, ratio, si, time_of_cycles
+from maxconsole.tui.drawing.units import grouped, percent, si, time_of_cycles
 from maxconsole.tui.figures.choices import StepChoice
 from maxconsole.tui.figures.view import View
 from maxconsole.tui.panes.pane import Pane
@@ -21,7 +21,8 @@ from maxconsole.tui.panes.pane import Pane
 if TYPE_CHECKING:
     from maxconsole.telemetry.snapshot import Snapshot
     from maxconsole.telemetry.steps import StepTrace
-    from maxconsole.tui.figures.timeline import Lane, Moment, Timeline
+    from maxconsole.tui.figures.lane import Lane, Moment
+    from maxconsole.tui.figures.timeline import Timeline
 
 _GUTTER: Final = 11
 _LANE_ROWS_MAX: Final = 3
@@ -135,7 +136,9 @@ class TimelinePane(Pane):
             return ()
         zoom = f"{2**self.view.zoom}x  " if self.view.zoom else ""
         took = time_of_cycles(shown.cycles, self._hertz).strip()
-        return line(Span(zoom, Ink.ACCENT), si(shown.cycles).strip(), Span(" cycles  ", Ink.DIM), took)
+        shared = shown.overlap
+        overlap = (Span("overlap ", Ink.DIM), f"{percent(shared.overlap).strip()}  ") if shared else ()
+        return line(*overlap, Span(zoom, Ink.ACCENT), si(shown.cycles).strip(), Span(" cycles  ", Ink.DIM), took)
 
     def figure(self) -> str:
         return percent(self._timeline.busy).strip() if self.snapshot and self._timeline else ""
@@ -191,20 +194,20 @@ class TimelinePane(Pane):
     def _detail(self, one: Lane, kernel: str, begin: float, end: float, cells: int) -> Line:
         """What is under the cursor; the time goes first where room is short."""
         moment: Moment | None = one.moment(kernel, begin, end) if kernel else None
-        core = Span(f" core {one.core:<{_GUTTER - 6}}", Ink.DIM)
+        title = Span(f" {one.title:<{_GUTTER - 1}}", Ink.DIM)
         if moment is None:
-            return line(core, Span("between kernels", Ink.DIM))
+            return line(title, Span("between kernels", Ink.DIM))
         where = "" if moment.layer is None else f"layer {moment.layer}"
         took = time_of_cycles(moment.cycles, self._hertz)
         return line(
-            core,
+            title,
             Span(f"{moment.kernel:<15} ", Ink.STRONG),
             Span(f"{where:<8}", Ink.DIM),
             f"{grouped(moment.cycles):>11}",
             Span(" cycles ", Ink.DIM),
             f"{took}  " if cells >= _DETAIL_CELLS else "",
-            Span("IPC ", Ink.DIM),
-            ratio(moment.ipc).strip(),
+            Span(f"{moment.about} ", Ink.DIM),
+            moment.figure,
         )
 
 
@@ -213,9 +216,9 @@ def _axis(name: str, numbers: Line) -> Line:
 
 
 def _gutter(one: Lane, *, chosen: bool) -> Line:
-    """`▸ 0 98.4 % `: which core, and how much of the step it was busy."""
+    """`▸ 0 98.4 % `: which core, or the NPU, and how much of the step it was busy."""
     mark = Span("▸" if chosen else " ", Ink.ACCENT)
-    return line(mark, Span(f"{one.core:>2}", Ink.STRONG if chosen else Ink.DIM), f" {percent(one.busy)} ")
+    return line(mark, Span(f"{one.name:<3}", Ink.STRONG if chosen else Ink.DIM), f"{percent(one.busy)} ")
 
 
 def _why_empty(snapshot: Snapshot) -> str:

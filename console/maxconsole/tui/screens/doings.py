@@ -114,7 +114,8 @@ class Doings(Screen[None]):
 
         def taken(settings: Settings | None) -> None:
             if settings is not None:
-                changed = replace(settings.choice, counters=control.choice.counters) != control.choice
+                now = control.choice
+                changed = replace(settings.choice, counters=now.counters, route=now.route) != now
                 control.generating, control.choice = settings.generating, settings.choice
                 if changed:
                     self._offer_start()

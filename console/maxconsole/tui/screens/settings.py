@@ -18,12 +18,13 @@ from maxconsole.tui.drawing.ink import Ink, Span, line
 from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.presets import ABOUT
 from maxconsole.tui.screens.dialog import Dialog, DialogKeys
-from maxconsole.tui.seam import Choice, Generating
+from maxconsole.tui.seam import Choice, Generating, Route
 from maxconsole.tui.widgets.rule import Rule
 from maxconsole.tui.widgets.toggle import Toggle
 
 if TYPE_CHECKING:
     from maxconsole.session.machine import Timing
+    from maxconsole.session.setup import NpuMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ _CHOICE: Final = (
     Field("batch", "prefill batch", int, "prompt tokens computed together"),
     Field("cores", "cores", int, "that work; empty: as many as are best", optional=True),
 )
+_INT8: Final = Field("int8_tokens", "int8 weights", int, "for prompts of so many tokens and more; 0: none")
+_NPU: Final[tuple[NpuMode, ...]] = ("off", "pv", "linear", "all")
+_ABOUT_NPU: Final = {
+    "off": "prompts are the cores' work alone",
+    "pv": "multiplies attention's weights with the values",
+    "linear": "computes projections and feed-forward of prompts",
+    "all": "both of these",
+}
 _TIMING: Final[tuple[Timing, ...]] = ("fast", "timed", "off")
 _ABOUT_TIMING: Final = {
     "timed": "an out-of-order core, instruction by instruction",
@@ -96,6 +105,12 @@ class SettingsDialog(Dialog[Settings]):
                     yield Label("they count", classes="label")
                     yield Toggle(_COUNTERS, _COUNTERS.index(self._choice.counters), id="counters")
                     yield Label(ABOUT[self._choice.counters], id="about-counters", classes="about")
+                yield Label("Prompts (from the next answer on)", classes="heading")
+                yield _row(_INT8, self._choice.route.int8_tokens)
+                with Horizontal(classes="field"):
+                    yield Label("NPU", classes="label")
+                    yield Toggle(_NPU, _NPU.index(self._choice.route.npu), id="npu")
+                    yield Label(_ABOUT_NPU[self._choice.route.npu], id="about-npu", classes="about")
                 yield Label("Board (from the next start on)", classes="heading")
                 for field in _CHOICE:
                     yield _row(field, getattr(self._choice, field.name))
@@ -107,7 +122,7 @@ class SettingsDialog(Dialog[Settings]):
             yield DialogKeys(("↑↓ Tab", "move"), ("Enter", "save"), ("Esc", "leave as it was"))
 
     def on_mount(self) -> None:
-        self.query_one(Rule).say(note=line(Span("sampling, counters, context, batch", Ink.DIM)), lit=True)
+        self.query_one(Rule).say(note=line(Span("sampling, counters, prompts, context, batch", Ink.DIM)), lit=True)
         self.query(Input).first().focus()
 
     @property
@@ -117,6 +132,15 @@ class SettingsDialog(Dialog[Settings]):
     @property
     def _timing(self) -> Timing:
         return _TIMING[self.query_one("#timing", Toggle).index]
+
+    @property
+    def _npu(self) -> NpuMode:
+        return _NPU[self.query_one("#npu", Toggle).index]
+
+    @on(Toggle.Turned, "#npu")
+    def say_what_the_npu_does(self) -> None:
+        """Beside the toggle."""
+        self.query_one("#about-npu", Label).update(_ABOUT_NPU[self._npu])
 
     @on(Toggle.Turned, "#timing")
     def say_what_times(self) -> None:
@@ -136,7 +160,8 @@ class SettingsDialog(Dialog[Settings]):
         try:
             generating = replace(self._generating, **self._values(_GENERATING))  # type: ignore[arg-type]
             choice = replace(self._choice, **self._values(_CHOICE))  # type: ignore[arg-type]
-            choice = replace(choice, timing=self._timing, counters=self._counters)
+            route = Route(**self._values((_INT8,)), npu=self._npu)  # type: ignore[arg-type]
+            choice = replace(choice, timing=self._timing, counters=self._counters, route=route)
             self._check(choice, generating)
         except UserError as error:
             self.query_one("#complaint", Static).update(f"▲ {error.what}. {error.hint}")
