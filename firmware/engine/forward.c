@@ -152,6 +152,8 @@ bool forward_batch(struct forward *f, const uint32_t *tokens, unsigned count, en
         if (f->npu.pending[0].any && !offload)
             join(&pass);
         f->offloaded |= offload;
+        if (offload)
+            f->npu.layer = layer;
         team_run(f->cores, offload ? offload_layer : run_layer, &pass, layer);
     }
     if (f->npu.pending[0].any)

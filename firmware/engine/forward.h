@@ -84,6 +84,7 @@ struct offload_buffers {
     void *gate, *up, *product;                // the same, of floats or of halves
     float *wide;                              // [cores][2][OFFLOAD_ROWS][hidden or ffn]: halves made floats
     struct offload_pending pending[OFFLOAD_HALVES]; // core 0 writes it between two barriers
+    unsigned layer;                                 // the last one of this batch
     bool failed;                                    // a job of this batch
     bool halves;                                    // outputs that are no queries, keys or values are fp16
 };

@@ -246,30 +246,72 @@ static void activate(const struct pass *p, unsigned half) {
     offload_products(p, half, half_rows(p, half), products, 1);
 }
 
-void offload_layer(void *context, struct share share) {
-    typedef void stage(const struct pass *p, unsigned half);
-    static stage *const stages[] = {attention_input, attend, ffn_input, activate};
+typedef void stage(const struct pass *p, unsigned half);
+
+// Lets all cores see what core 0 has just submitted, for a stage that waits for it at once.
+static void settle(const struct pass *p, unsigned half) {
+    (void)half;
+    meet(p);
+}
+
+// B is two stages behind A: the longest jobs, gate and up of a half, run while the cores attend with the
+// other half, which leaves the memory bus to the NPU. For down nobody has anything to do meanwhile.
+static const struct step {
+    stage *run;
+    unsigned half;
+    bool before; // in the layer before
+} steps[] = {
+    {attention_input, 0, false}, {ffn_input, 1, true}, {attend, 0, false},
+    {activate, 1, true},         {settle, 1, false},   {attention_input, 1, false},
+    {ffn_input, 0, false},       {attend, 1, false},   {activate, 0, false},
+};
+
+static struct pass part_of(const void *context, struct share share) {
     struct pass p = *(const struct pass *)context;
     p.share = share;
-    for (unsigned i = 0; i < sizeof stages / sizeof stages[0]; i++)
-        for (unsigned half = 0; half < OFFLOAD_HALVES; half++)
-            stages[i](&p, half);
+    return p;
+}
+
+static struct pass of_layer(const struct pass *p, unsigned layer) {
+    struct pass other = *p;
+    other.layer = layer;
+    other.weights = &p->f->model->layers[layer];
+    return other;
+}
+
+void offload_layer(void *context, struct share share) {
+    const struct pass p = part_of(context, share);
+    const bool first = !p.f->npu.pending[1].any;
+    const struct pass before = first ? p : of_layer(&p, p.layer - 1);
+    meet(&p); // everyone has seen whether it is the first
+    for (const struct step *step = steps; step < steps + sizeof steps / sizeof steps[0]; step++) {
+        if (!step->before)
+            step->run(&p, step->half);
+        else if (!first)
+            step->run(&before, step->half);
+        else
+            meet(&p); // the stages around it rely on one
+    }
+}
+
+static void join_half(const struct pass *p, unsigned half) {
+    const struct interval mine = my_rows(p, half);
+    struct span span;
+    offload_wait(p, half);
+    if (mine.from == mine.to)
+        return;
+    span_begin(&span);
+    for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to; rows = some_of(mine, rows.to))
+        join_rows(p, half, rows);
+    span_end(&span, KERNEL_RESIDUAL, p->layer, (uint64_t)(mine.to - mine.from) * p->f->model->header->hidden);
 }
 
 void offload_join(void *context, struct share share) {
-    struct pass p = *(const struct pass *)context;
-    p.share = share;
-    for (unsigned half = 0; half < OFFLOAD_HALVES; half++) {
-        const struct interval mine = my_rows(&p, half);
-        struct span span;
-        offload_wait(&p, half);
-        if (mine.from == mine.to)
-            continue;
-        span_begin(&span);
-        for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to;
-             rows = some_of(mine, rows.to))
-            join_rows(&p, half, rows);
-        span_end(&span, KERNEL_RESIDUAL, p.layer,
-                 (uint64_t)(mine.to - mine.from) * p.f->model->header->hidden);
-    }
+    const struct pass all = part_of(context, share), p = of_layer(&all, all.f->npu.layer);
+    ffn_input(&p, 1);
+    join_half(&p, 0);
+    meet(&p);
+    activate(&p, 1);
+    meet(&p);
+    join_half(&p, 1);
 }

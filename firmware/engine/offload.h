@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers whose matrix products the NPU computes, with the numbers of the exact route (docs/npu.md).
 //
-// The rows of a batch are two halves. While the NPU multiplies one half, the cores work on the other:
+// The rows of a batch are two halves. While the NPU multiplies one half, the cores work on the other, which
+// is two stages behind (' is the layer before):
 //
-//   cores  norm A  norm B       kv, attend A   kv, attend B   norm A  norm B         swiglu A   swiglu B  ...
-//   NPU            q, k, v A    q, k, v B      o A            o B     gate, up A     gate, up B   down A  ...
+//   cores: norm A | norm B'   | kv, attend A | swiglu B' | norm B | norm A   | kv, attend B | swiglu A |
+//   NPU:   down A | q, k, v A | gate, up B'  | o A       | down B | q, k, v B| gate, up A   | o B      |
 //
 // Causal order makes A independent of B. Cores share out the rows of a half, so that all that divides them is
 // a barrier before each half's jobs, and those around the KV ring. Whoever has quantized rows cleans them;

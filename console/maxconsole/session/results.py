@@ -57,7 +57,7 @@ class Answer:
         """How the prompt was computed, in words; "" for the file's own weights on the cores."""
         if self.npu != "off":
             return f"NPU {self.npu}" + ", results of fp16" * self.npu_f16
-        return "prompt by int8 weights" * self.int8
+        return "prompt by int8 weights" if self.int8 else ""
 
     @property
     def rows(self) -> tuple[KernelRow, ...]:
