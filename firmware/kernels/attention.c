@@ -53,14 +53,6 @@ static void quantize_queries(const struct tile_job *t, const float *rope, unsign
         scales[r] *= factor;
 }
 
-static void clear_row(float *out, unsigned head_dim) {
-    for (float *const end = out + head_dim; out != end; out += 16) {
-        UNROLL
-        for (unsigned i = 0; i < 16; i += 4)
-            vst1q_f32(out + i, vdupq_n_f32(0.0f));
-    }
-}
-
 static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
     unsigned head_dim = t->ring->shape.head_dim;
     tile->head_dim = head_dim;
@@ -71,7 +63,7 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
     for (unsigned r = 0; r < t->rows; r++) {
         tile->top[r] = 0;
         tile->sum[r] = 0.0f;
-        clear_row(tile->out[r], head_dim);
+        tile->result[r] = t->job->out + t->at[r];
     }
 }
 
@@ -89,6 +81,7 @@ static unsigned visible_keys(const struct tile_job *t, uint32_t start, bool sink
         }
         first = first > start ? first - start : 0;
         end = end > start ? end - start : 0;
+        tile->last[r] = !sinks && end <= ATTENTION_BLOCK;
         tile->from[r] = first;
         tile->to[r] = end < ATTENTION_BLOCK ? end : ATTENTION_BLOCK;
         last = tile->from[r] < tile->to[r] ? tile->to[r] : last;
@@ -124,19 +117,6 @@ static void walk_blocks(const struct tile_job *t, unsigned layer, struct attenti
     }
 }
 
-static void store_rows(const struct tile_job *t, const struct attention_tile *tile) {
-    for (unsigned r = 0; r < t->rows; r++) {
-        const float32x4_t factor = vdupq_n_f32(1.0f / tile->sum[r]);
-        const float *from = tile->out[r];
-        float *to = t->job->out + t->at[r];
-        for (float *const end = to + tile->head_dim; to != end; to += 16, from += 16) {
-            UNROLL
-            for (unsigned i = 0; i < 16; i += 4)
-                vst1q_f32(to + i, vmulq_f32(vld1q_f32(from + i), factor));
-        }
-    }
-}
-
 uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
                    struct share share) {
     struct attention_tile tile;
@@ -150,7 +130,6 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
             struct tile_job t = tile_of(ring, job, share.part, kv_head, first, count);
             prepare_rows(&t, &tile);
             walk_blocks(&t, layer, &tile);
-            store_rows(&t, &tile);
             for (unsigned r = 0; r < t.rows; r++)
                 seen += kv_visible(ring, tile_position(&t, r));
         }

@@ -15,15 +15,19 @@ static attention_scores *const masked[] = {attention_scores_masked_1, attention_
 static attention_values *const values[] = {attention_values_1, attention_values_2, attention_values_3,
                                            attention_values_4};
 
+static const float nothing[2 * ROPE_PAIRS_MAX]; // what a row's first block adds to
+
 // Up to four rows of the tile, and the groups of the block that any of them sees. In vectors, lane r is row r
 // of the strip.
 struct strip {
     unsigned row, rows;
     unsigned first, count;
+    unsigned keys; // from the first group on, up to the last one that any row sees
     const struct key_group *groups;
     int32x4_t tops[KERNEL_ROWS];
     struct row_weights weights[KERNEL_ROWS];
-    float32x4_t factors[2]; // alpha and unit
+    float32x4_t factors[2]; // alpha and unit; both over l in a row's last block
+    struct out_row out[KERNEL_ROWS];
 };
 
 // What a block means to a tile, between the steps. They are taken for all rows in turn, so that what one
@@ -87,8 +91,12 @@ static void score(struct block *b, struct strip *s) {
     vst1q_u32(b->floor + s->row, floor);
     uint32_t top[KERNEL_ROWS];
     vst1q_u32(top, now);
-    for (unsigned r = 0; r < s->rows; r++)
-        t->top[s->row + r] = top[r];
+    for (unsigned r = 0; r < s->rows; r++) {
+        const unsigned row = s->row + r;
+        s->out[r] = (struct out_row){.from = t->top[row] == 0 ? nothing : t->out[row],
+                                     .to = t->last[row] ? t->result[row] : t->out[row]};
+        t->top[row] = top[r];
+    }
 }
 
 // Step l, and what step u multiplies by.
@@ -103,8 +111,14 @@ static void sum_up(struct block *b, struct strip *s) {
     float sum[KERNEL_ROWS];
     float32x4_t sums = vpaddq_f32(vpaddq_f32(w[0].sum, w[1].sum), vpaddq_f32(w[2].sum, w[3].sum));
     vst1q_f32(sum, vfmaq_f32(sums, vld1q_f32(t->sum + s->row), s->factors[0]));
-    for (unsigned r = 0; r < s->rows; r++)
+    float over[KERNEL_ROWS] = {1.0f, 1.0f, 1.0f, 1.0f};
+    for (unsigned r = 0; r < s->rows; r++) {
         t->sum[s->row + r] = sum[r];
+        if (t->last[s->row + r])
+            over[r] = 1.0f / sum[r];
+    }
+    for (unsigned i = 0; i < 2; i++)
+        s->factors[i] = vmulq_f32(s->factors[i], vld1q_f32(over));
 }
 
 static bool sees(const struct attention_tile *t, unsigned row) {
@@ -124,7 +138,8 @@ static void cut(struct block *b, const struct key_group *groups) {
         s->row = row;
         s->rows = least(end - row, KERNEL_ROWS);
         s->first = t->from[row] / GROUP_KEYS;
-        s->count = (t->to[row + s->rows - 1] + GROUP_KEYS - 1) / GROUP_KEYS - s->first;
+        s->keys = t->to[row + s->rows - 1] - s->first * GROUP_KEYS;
+        s->count = (s->keys + GROUP_KEYS - 1) / GROUP_KEYS;
         s->groups = groups + s->first;
     }
 }
@@ -139,7 +154,7 @@ void attention_block(struct attention_tile *tile, unsigned which, const struct k
         score(&b, s);
     for (struct strip *s = b.strip; s < end; s++)
         for (unsigned r = 0; r < s->rows; r++)
-            attention_exponents(s->groups, s->count, b.scores[s->row + r], b.floor[s->row + r],
+            attention_exponents(s->groups, (tile->to[s->row + r] - s->first * GROUP_KEYS + 7) / 8, b.scores[s->row + r], b.floor[s->row + r],
                                 &s->weights[r]);
     for (struct strip *s = b.strip; s < end; s++)
         sum_up(&b, s);
@@ -148,6 +163,6 @@ void attention_block(struct attention_tile *tile, unsigned which, const struct k
             attention_probabilities(b.scores[s->row + r], s->count, b.halves[s->row + r],
                                     b.factor[s->row + r]);
     for (struct strip *s = b.strip; s < end; s++)
-        values[s->rows - 1](s->groups, s->count, b.halves + s->row, tile->head_dim, s->factors,
-                            tile->out + s->row);
+        values[s->rows - 1](s->groups, (s->keys + 3) / 4, b.halves + s->row, tile->head_dim, s->factors,
+                            s->out);
 }

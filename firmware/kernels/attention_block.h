@@ -24,12 +24,14 @@ struct key_group {
 /// too. Lanes behind ATTENTION_ROWS are padding for loads of four.
 struct attention_tile {
     int8_t query[2][ATTENTION_ROWS][2 * ROPE_PAIRS_MAX]; // [1]: rotated for the sinks
-    float out[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX];
+    float out[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX];       // o, where more blocks follow
+    float *result[ATTENTION_ROWS];                       // where the last block's o / l goes
     float scale[2][ATTENTION_ROWS + KERNEL_ROWS]; // of the queries, softmax factor included
     uint32_t top[ATTENTION_ROWS + KERNEL_ROWS];   // m, as the bits of a score; 0: nothing seen yet
     float sum[ATTENTION_ROWS + KERNEL_ROWS];      // l
     unsigned from[ATTENTION_ROWS];                // keys of the block that each row sees: [from, to)
     unsigned to[ATTENTION_ROWS];
+    bool last[ATTENTION_ROWS]; // the block is the row's last one
     unsigned head_dim;
     unsigned rows;
 } __attribute__((aligned(64)));
@@ -58,16 +60,23 @@ struct row_weights {
     int32x4_t largest;
 };
 
-/// attention_softmax.S: t[16 * count] of one row to p * value scale, in place.
-void attention_exponents(const struct key_group *groups, uint64_t count, uint32_t *scores, uint32_t floor,
+/// attention_softmax.S: t[8 * eights] of one row to p * value scale, in place.
+void attention_exponents(const struct key_group *groups, uint64_t eights, uint32_t *scores, uint32_t floor,
                          struct row_weights *weights);
 
 /// attention_softmax.S: u of 16 * count keys of one row in two int8 halves: u = 256 * [g][0][j] + [g][1][j].
 void attention_probabilities(const uint32_t *weights, uint64_t count, int8_t (*halves)[2][GROUP_KEYS],
                              float factor);
 
-/// attention_values.S: out[r][i] = out[r][i] * factors[0][r] + (sum of u * v) * factors[1][r].
-typedef void attention_values(const struct key_group *groups, uint64_t count,
+/// Where o of a row comes from and goes to.
+struct out_row {
+    const float *from;
+    float *to;
+};
+
+/// attention_values.S, for 4 * quads keys: to[i] = from[i] * factors[0][r] + (sum of u * v) * factors[1][r] of
+/// each row r.
+typedef void attention_values(const struct key_group *groups, uint64_t quads,
                               const int8_t halves[][BLOCK_GROUPS][2][GROUP_KEYS], uint64_t head_dim,
-                              const float32x4_t factors[2], float out[][2 * ROPE_PAIRS_MAX]);
+                              const float32x4_t factors[2], const struct out_row *rows);
 extern attention_values attention_values_1, attention_values_2, attention_values_3, attention_values_4;

@@ -11,7 +11,7 @@
 // x7 (masked) [count][4 rows], advance: bit j for key j; where it is clear the score is 0
 //   x8  constants     x9 walks the queries; scores of a row     x10..x13 walk a key quad each
 //   x14 dims left; mask of a row
-//   x15 bytes of a quad     x16 key scales
+//   x15 bytes of a quad     x16 key scales     w17 (masked) keys that any row sees
 //
 // Keys: [4 quads][head_dim / 4][4 keys][4 dims].
 //
@@ -108,6 +108,25 @@ attention_scores_constants:
         stp     q2, q3, [x9, #32]
 .endm
 
+// Goes on to the next dims when no row sees any of `keys`.
+.macro unless_hidden masked, keys
+        .if     \masked
+        tst     w17, #\keys
+        b.eq    3f
+        .endif
+.endm
+
+// w17: what any row sees of the group.
+.macro load_seen rows
+        ldr     w17, [x7]
+        .irp    row, 1, 2, 3
+        .if     \rows > \row
+        ldr     w14, [x7, #(4 * \row)]
+        orr     w17, w17, w14
+        .endif
+        .endr
+.endm
+
 .macro score_function name, rows, masked
 func \name\()_\rows
         stp     d8, d9, [sp, #-64]!
@@ -122,6 +141,9 @@ func \name\()_\rows
         ldr     q12, [x8]
         ldr     q13, [x4]
 1:      ldp     x10, x16, [x0], #16
+        .if     \masked
+        load_seen \rows
+        .endif
         mov     x9, x2
         mov     x14, x3
         add     x11, x10, x15
@@ -148,10 +170,13 @@ func \name\()_\rows
         .endif
         ldr     q0, [x9], #16
         dot_quad \rows, x10, v16, v20, v24, v28
+        unless_hidden \masked, 0xfff0
         dot_quad \rows, x11, v17, v21, v25, v29
+        unless_hidden \masked, 0xff00
         dot_quad \rows, x12, v18, v22, v26, v30
+        unless_hidden \masked, 0xf000
         dot_quad \rows, x13, v19, v23, v27, v31
-        subs    x14, x14, #16
+3:      subs    x14, x14, #16
         b.ne    2b
         ldp     q4, q5, [x16]
         ldp     q6, q7, [x16, #32]

@@ -66,9 +66,9 @@ static uint32_t larger(uint32_t a, uint32_t b) {
     return (int32_t)a > (int32_t)b ? a : b;
 }
 
-// Keys at positions [from, to), which lie in one block.
+// Keys at positions [from, to), which lie in one block; the last one divides by the sum.
 static void fold_block(struct row *row, const struct kv_ring *ring, unsigned layer, unsigned head,
-                       uint32_t from, uint32_t to) {
+                       uint32_t from, uint32_t to, int last) {
     unsigned head_dim = ring->shape.head_dim;
     float pv[ATTENTION_BLOCK], lane[4] = {0}, largest = 0.0f;
     uint32_t score[ATTENTION_BLOCK], top = row->top;
@@ -90,6 +90,7 @@ static void fold_block(struct row *row, const struct kv_ring *ring, unsigned lay
     float alpha = exponent(row->top, top);
     row->sum = __builtin_fmaf(row->sum, alpha, (lane[0] + lane[1]) + (lane[2] + lane[3]));
     row->top = top;
+    float over = last ? 1.0f / row->sum : 1.0f;
     int counts = largest >= ACTIVATION_TINY;
     float unit = counts ? largest * (1.0f / PROBABILITY_MAX) : 0.0f;
     float factor = counts ? PROBABILITY_MAX / largest : 0.0f;
@@ -102,7 +103,7 @@ static void fold_block(struct row *row, const struct kv_ring *ring, unsigned lay
             total[i] += u * *value_at(page, head_dim, j % 32, i);
     }
     for (unsigned i = 0; i < head_dim; i++)
-        row->out[i] = __builtin_fmaf((float)total[i], unit, row->out[i] * alpha);
+        row->out[i] = __builtin_fmaf((float)total[i], unit * over, row->out[i] * (alpha * over));
 }
 
 static void attend(const struct kv_ring *ring, unsigned layer, const struct attention *job, unsigned token,
@@ -118,17 +119,17 @@ static void attend(const struct kv_ring *ring, unsigned layer, const struct atte
         first = position - (ring->shape.context - KV_SINKS) + 1;
         row.scale =
             reference_rotate_and_quantize(job->queries + at, job->sink_rope, head_dim, row.query) * factor;
-        fold_block(&row, ring, layer, kv_head, 0, KV_SINKS);
+        fold_block(&row, ring, layer, kv_head, 0, KV_SINKS, 0);
     }
     const float *rope = job->rope + token * head_dim;
     row.scale = reference_rotate_and_quantize(job->queries + at, rope, head_dim, row.query) * factor;
     for (uint32_t from = first, to; from <= position; from = to) {
         to = (from / ATTENTION_BLOCK + 1) * ATTENTION_BLOCK;
         to = to <= position ? to : position + 1;
-        fold_block(&row, ring, layer, kv_head, from, to);
+        fold_block(&row, ring, layer, kv_head, from, to, to > position);
     }
     for (unsigned i = 0; i < head_dim; i++)
-        job->out[at + i] = row.out[i] * (1.0f / row.sum);
+        job->out[at + i] = row.out[i];
 }
 
 void reference_attention(const struct kv_ring *ring, unsigned layer, const struct attention *job) {
