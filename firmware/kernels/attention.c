@@ -11,24 +11,24 @@ struct tile_job {
     const struct kv_ring *ring;
     const struct attention *job;
     unsigned core, kv_head, rows;
+    float score_factor;
     unsigned token[ATTENTION_ROWS]; // of the job
     size_t at[ATTENTION_ROWS];      // floats from row 0 of queries and out
 };
 
-static struct tile_job tile_of(const struct kv_ring *ring, const struct attention *job, unsigned core,
-                               unsigned kv_head, unsigned first, unsigned rows) {
-    struct tile_job t = {.ring = ring, .job = job, .core = core, .kv_head = kv_head, .rows = rows};
-    const unsigned group = job->heads / ring->shape.kv_heads;
+static void place_rows(struct tile_job *t, unsigned group, unsigned first) {
+    const size_t head_dim = t->ring->shape.head_dim, stride = t->job->stride;
     unsigned token = first / group, head = first % group;
-    for (unsigned r = 0; r < rows; r++) {
-        t.token[r] = token;
-        t.at[r] = token * job->stride + (size_t)(kv_head * group + head) * ring->shape.head_dim;
+    size_t at = token * stride + (t->kv_head * group + head) * head_dim;
+    for (unsigned r = 0; r < t->rows; r++, at += head_dim) {
+        t->token[r] = token;
+        t->at[r] = at;
         if (++head == group) {
             head = 0;
             token++;
+            at += stride - group * head_dim;
         }
     }
-    return t;
 }
 
 static uint32_t tile_position(const struct tile_job *t, unsigned row) {
@@ -45,7 +45,7 @@ static void quantize_queries(const struct tile_job *t, const float *rope, unsign
                              int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
     struct head_input heads[ATTENTION_ROWS];
     const unsigned head_dim = t->ring->shape.head_dim;
-    const float factor = score_factor(head_dim);
+    const float factor = t->score_factor;
     for (unsigned r = 0; r < t->rows; r++)
         heads[r] = (struct head_input){t->job->queries + t->at[r], rope + (size_t)t->token[r] * stride};
     rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
@@ -67,26 +67,30 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
     }
 }
 
-// Keys that each row sees of the block that starts at `start`, of the sinks or of all others. Returns the end
-// of what any row sees, 0 when there is nothing.
-static unsigned visible_keys(const struct tile_job *t, uint32_t start, bool sinks,
-                             struct attention_tile *tile) {
-    unsigned last = 0;
-    for (unsigned r = 0; r < t->rows; r++) {
-        uint32_t position = tile_position(t, r);
-        uint32_t first = kv_first_visible(t->ring, position), end = position + 1;
-        if (sinks) {
-            first = 0;
-            end = position >= t->ring->shape.context ? KV_SINKS : 0;
-        }
-        first = first > start ? first - start : 0;
-        end = end > start ? end - start : 0;
-        tile->last[r] = !sinks && end <= ATTENTION_BLOCK;
-        tile->from[r] = first;
-        tile->to[r] = end < ATTENTION_BLOCK ? end : ATTENTION_BLOCK;
-        last = tile->from[r] < tile->to[r] ? tile->to[r] : last;
+// Keys that each row sees of the block that starts at `start`, after the sinks once the context has
+// overflowed. Returns the end of what any row sees.
+static unsigned visible_keys(const struct tile_job *t, uint32_t start, struct attention_tile *tile) {
+    const uint32_t position = t->job->position, context = t->ring->shape.context, rows = t->rows;
+    unsigned to = 0;
+    for (unsigned r = 0; r < rows; r++) {
+        const uint32_t at = position + t->token[r];
+        const uint32_t first = at < context ? 0 : at - (context - KV_SINKS) + 1;
+        tile->from[r] = first > start ? first - start : 0;
+        to = at < start ? 0 : at + 1 - start;
+        tile->last[r] = to <= ATTENTION_BLOCK ? UINT32_MAX : 0;
+        to = to < ATTENTION_BLOCK ? to : ATTENTION_BLOCK;
+        tile->to[r] = to;
     }
-    return last;
+    return to;
+}
+
+// The same of the block of sinks, which only rows beyond the context meet.
+static void visible_sinks(const struct tile_job *t, struct attention_tile *tile) {
+    for (unsigned r = 0; r < t->rows; r++) {
+        tile->from[r] = 0;
+        tile->to[r] = tile_position(t, r) >= t->ring->shape.context ? KV_SINKS : 0;
+        tile->last[r] = 0;
+    }
 }
 
 static void find_groups(const struct tile_job *t, unsigned layer, uint32_t start, unsigned from, unsigned to,
@@ -104,14 +108,14 @@ static void walk_blocks(const struct tile_job *t, unsigned layer, struct attenti
     struct key_group groups[BLOCK_GROUPS];
     uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0));
     uint32_t newest = tile_position(t, t->rows - 1);
-    unsigned end = visible_keys(t, 0, true, tile);
-    if (end != 0) {
-        find_groups(t, layer, 0, 0, end, groups);
+    if (newest >= t->ring->shape.context) {
+        visible_sinks(t, tile);
+        find_groups(t, layer, 0, 0, KV_SINKS, groups);
         attention_block(tile, 1, groups);
     }
     for (uint32_t start = oldest / ATTENTION_BLOCK * ATTENTION_BLOCK; start <= newest;
          start += ATTENTION_BLOCK) {
-        end = visible_keys(t, start, false, tile);
+        const unsigned end = visible_keys(t, start, tile);
         find_groups(t, layer, start, tile->from[0], end, groups);
         attention_block(tile, 0, groups);
     }
@@ -121,13 +125,20 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
                    struct share share) {
     struct attention_tile tile;
     unsigned group = job->heads / ring->shape.kv_heads, rows = job->rows * group, unit = 0;
+    const float factor = score_factor(ring->shape.head_dim);
     uint64_t seen = 0;
     for (unsigned kv_head = 0; kv_head < ring->shape.kv_heads; kv_head++) {
         for (unsigned first = 0; first < rows; first += ATTENTION_ROWS) {
             if (!is_dealt(share, unit++))
                 continue;
             unsigned count = rows - first < ATTENTION_ROWS ? rows - first : ATTENTION_ROWS;
-            struct tile_job t = tile_of(ring, job, share.part, kv_head, first, count);
+            struct tile_job t = {.ring = ring,
+                                 .job = job,
+                                 .core = share.part,
+                                 .kv_head = kv_head,
+                                 .rows = count,
+                                 .score_factor = factor};
+            place_rows(&t, group, first);
             prepare_rows(&t, &tile);
             walk_blocks(&t, layer, &tile);
             for (unsigned r = 0; r < t.rows; r++)

@@ -12,9 +12,9 @@
 //   pv[j] = p[j] * value_scale[j], top = max(pv), u[j] = round(pv[j] * (PROBABILITY_MAX / top))
 //   o[i]  = fma((float)(sum over j of u[j] * v[j][i]), top / PROBABILITY_MAX, o[i] * alpha)
 //                                                  the sum is an exact integer
-// In the last block, alpha and unit are multiplied by 1 / l, and o is the result. Once the context has overflowed, the sink keys are met first, with the query rotated
-// as if it stood at position context - 1: they then lie right before the window, which is the same as
-// re-rotating the keys.
+// In the last block, alpha and unit are multiplied by 1 / l, and o is the result. Once the context has
+// overflowed, the sink keys are met first, with the query rotated as if it stood at position context - 1:
+// they then lie right before the window, which is the same as re-rotating the keys.
 #pragma once
 
 #include <stddef.h>

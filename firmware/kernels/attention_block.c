@@ -110,15 +110,14 @@ static void sum_up(struct block *b, struct strip *s) {
     s->factors[1] = keep(vmulq_n_f32(largest, 1.0f / PROBABILITY_MAX), counts);
     float sum[KERNEL_ROWS];
     float32x4_t sums = vpaddq_f32(vpaddq_f32(w[0].sum, w[1].sum), vpaddq_f32(w[2].sum, w[3].sum));
-    vst1q_f32(sum, vfmaq_f32(sums, vld1q_f32(t->sum + s->row), s->factors[0]));
-    float over[KERNEL_ROWS] = {1.0f, 1.0f, 1.0f, 1.0f};
-    for (unsigned r = 0; r < s->rows; r++) {
+    sums = vfmaq_f32(sums, vld1q_f32(t->sum + s->row), s->factors[0]);
+    vst1q_f32(sum, sums);
+    for (unsigned r = 0; r < s->rows; r++)
         t->sum[s->row + r] = sum[r];
-        if (t->last[s->row + r])
-            over[r] = 1.0f / sum[r];
-    }
-    for (unsigned i = 0; i < 2; i++)
-        s->factors[i] = vmulq_f32(s->factors[i], vld1q_f32(over));
+    const float32x4_t one = vdupq_n_f32(1.0f);
+    const float32x4_t over = vbslq_f32(vld1q_u32(t->last + s->row), vdivq_f32(one, sums), one);
+    s->factors[0] = vmulq_f32(s->factors[0], over);
+    s->factors[1] = vmulq_f32(s->factors[1], over);
 }
 
 static bool sees(const struct attention_tile *t, unsigned row) {
@@ -154,8 +153,8 @@ void attention_block(struct attention_tile *tile, unsigned which, const struct k
         score(&b, s);
     for (struct strip *s = b.strip; s < end; s++)
         for (unsigned r = 0; r < s->rows; r++)
-            attention_exponents(s->groups, (tile->to[s->row + r] - s->first * GROUP_KEYS + 7) / 8, b.scores[s->row + r], b.floor[s->row + r],
-                                &s->weights[r]);
+            attention_exponents(s->groups, (tile->to[s->row + r] - s->first * GROUP_KEYS + 7) / 8,
+                                b.scores[s->row + r], b.floor[s->row + r], &s->weights[r]);
     for (struct strip *s = b.strip; s < end; s++)
         sum_up(&b, s);
     for (struct strip *s = b.strip; s < end; s++)

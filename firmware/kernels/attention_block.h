@@ -26,12 +26,12 @@ struct attention_tile {
     int8_t query[2][ATTENTION_ROWS][2 * ROPE_PAIRS_MAX]; // [1]: rotated for the sinks
     float out[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX];       // o, where more blocks follow
     float *result[ATTENTION_ROWS];                       // where the last block's o / l goes
-    float scale[2][ATTENTION_ROWS + KERNEL_ROWS]; // of the queries, softmax factor included
-    uint32_t top[ATTENTION_ROWS + KERNEL_ROWS];   // m, as the bits of a score; 0: nothing seen yet
-    float sum[ATTENTION_ROWS + KERNEL_ROWS];      // l
-    unsigned from[ATTENTION_ROWS];                // keys of the block that each row sees: [from, to)
+    float scale[2][ATTENTION_ROWS + KERNEL_ROWS];        // of the queries, softmax factor included
+    uint32_t top[ATTENTION_ROWS + KERNEL_ROWS];          // m, as the bits of a score; 0: nothing seen yet
+    float sum[ATTENTION_ROWS + KERNEL_ROWS];             // l
+    unsigned from[ATTENTION_ROWS];                       // keys of the block that each row sees: [from, to)
     unsigned to[ATTENTION_ROWS];
-    bool last[ATTENTION_ROWS]; // the block is the row's last one
+    uint32_t last[ATTENTION_ROWS + KERNEL_ROWS]; // all ones where the block is the row's last one
     unsigned head_dim;
     unsigned rows;
 } __attribute__((aligned(64)));
@@ -74,8 +74,8 @@ struct out_row {
     float *to;
 };
 
-/// attention_values.S, for 4 * quads keys: to[i] = from[i] * factors[0][r] + (sum of u * v) * factors[1][r] of
-/// each row r.
+/// attention_values.S, for 4 * quads keys: to[i] = from[i] * factors[0][r] + (sum of u * v) * factors[1][r]
+/// of each row r.
 typedef void attention_values(const struct key_group *groups, uint64_t quads,
                               const int8_t halves[][BLOCK_GROUPS][2][GROUP_KEYS], uint64_t head_dim,
                               const float32x4_t factors[2], const struct out_row *rows);
