@@ -60,6 +60,7 @@ struct forward {
     unsigned rows;      // of the last batch
     unsigned first_row; // of it that residual[0] begins with, now that all layers are done
     bool int8;          // the next batch takes the int8 route: kernels/int8_linear.h
+    enum attention_form attention;
     float *residual[2], *query, *key, *value, *attended, *gate;
     float *normed;  // [cores][NORM_ROWS][hidden]
     float *few;     // [GEMV_ROWS][hidden or ffn]

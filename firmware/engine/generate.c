@@ -17,6 +17,7 @@ static struct forward forward;
 static bool bound;
 static unsigned batch = BOARD_BATCH;
 static unsigned int8_tokens = INT8_TOKENS;
+static enum attention_form attention_form = ATTENTION_FORM_DEFAULT;
 static unsigned cores[PHASE_COUNT] = {[PHASE_PREFILL] = BOARD_CORES, [PHASE_DECODE] = BOARD_DECODE_CORES};
 
 // One GENERATE command on its way.
@@ -59,6 +60,10 @@ void engine_set_cores(enum phase phase, unsigned count) {
 
 void engine_set_int8(unsigned tokens) {
     int8_tokens = tokens;
+}
+
+void engine_set_attention(enum attention_form form) {
+    attention_form = form;
 }
 
 void engine_kv_state(struct kv_state *state) {
@@ -217,6 +222,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
     enum done_reason reason = DONE_REASON_PROMPT_ONLY;
     uint64_t start = pmu_cycles();
     forward.int8 = int8;
+    forward.attention = attention_form;
     bool filled = prefill(&run, &choice);
     uint64_t middle = pmu_cycles();
     if (!filled)
@@ -226,6 +232,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
     struct done done = {.request = command->request,
                         .reason = (uint8_t)reason,
                         .int8 = int8,
+                        .attention = (uint8_t)attention_form,
                         .prompt_tokens = run.prompt_done,
                         .cached_tokens = command->keep,
                         .generated_tokens = run.generated,

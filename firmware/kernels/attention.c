@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention.h"
 
+#include "arch/string.h"
 #include "kernels/attention_block.h"
 #include "kernels/neon.h"
 #include "kernels/rope.h"
@@ -40,6 +41,20 @@ static float score_factor(unsigned head_dim) {
     return LOG2_E / square_root((float)head_dim);
 }
 
+// Queries of 16 bits in two halves, which take two rows of `queries` each.
+static void split_queries(const struct head_input *heads, unsigned rows, unsigned head_dim,
+                          int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
+    float rotated[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX], factors[ATTENTION_ROWS];
+    rotate_and_measure(heads, rows, head_dim, PROBABILITY_MAX, rotated, scales, factors);
+    for (unsigned r = 0; r < rows; r++) {
+        if (factors[r] != 0.0f)
+            attention_probabilities((const uint32_t *)rotated[r], head_dim / GROUP_KEYS,
+                                    (int8_t(*)[2][GROUP_KEYS])queries[2 * r], factors[r]);
+        else
+            memset(queries[2 * r], 0, 2 * sizeof *queries);
+    }
+}
+
 // The tile's queries, rotated by `rope` of their token, or all by the same when `stride` is 0.
 static void quantize_queries(const struct tile_job *t, const float *rope, unsigned stride,
                              int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
@@ -48,7 +63,10 @@ static void quantize_queries(const struct tile_job *t, const float *rope, unsign
     const float factor = t->score_factor;
     for (unsigned r = 0; r < t->rows; r++)
         heads[r] = (struct head_input){t->job->queries + t->at[r], rope + (size_t)t->token[r] * stride};
-    rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
+    if (t->job->form == ATTENTION_FORM_INT16)
+        split_queries(heads, t->rows, head_dim, queries, scales);
+    else
+        rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
     for (unsigned r = 0; r < t->rows; r++)
         scales[r] *= factor;
 }
@@ -57,6 +75,7 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
     unsigned head_dim = t->ring->shape.head_dim;
     tile->head_dim = head_dim;
     tile->rows = t->rows;
+    tile->form = t->job->form;
     quantize_queries(t, t->job->rope, head_dim, tile->query[0], tile->scale[0]);
     if (tile_position(t, t->rows - 1) >= t->ring->shape.context)
         quantize_queries(t, t->job->sink_rope, 0, tile->query[1], tile->scale[1]);

@@ -8,12 +8,19 @@
 
 _Static_assert(BLOCK_GROUPS *GROUP_KEYS == ATTENTION_BLOCK, "a block is whole groups");
 
-static attention_scores *const plain[] = {attention_scores_1, attention_scores_2, attention_scores_3,
-                                          attention_scores_4};
-static attention_scores *const masked[] = {attention_scores_masked_1, attention_scores_masked_2,
-                                           attention_scores_masked_3, attention_scores_masked_4};
-static attention_values *const values[] = {attention_values_1, attention_values_2, attention_values_3,
-                                           attention_values_4};
+// Of the default form and with queries of 16 bits.
+static attention_scores *const plain[2][KERNEL_ROWS] = {
+    {attention_scores_1, attention_scores_2, attention_scores_3, attention_scores_4},
+    {attention_scores_int16_1, attention_scores_int16_2, attention_scores_int16_3, attention_scores_int16_4}};
+static attention_scores *const masked[2][KERNEL_ROWS] = {
+    {attention_scores_masked_1, attention_scores_masked_2, attention_scores_masked_3,
+     attention_scores_masked_4},
+    {attention_scores_masked_int16_1, attention_scores_masked_int16_2, attention_scores_masked_int16_3,
+     attention_scores_masked_int16_4}};
+// Of probabilities of 15 and of 7 bits.
+static attention_values *const values[2][KERNEL_ROWS] = {
+    {attention_values_1, attention_values_2, attention_values_3, attention_values_4},
+    {attention_values_int8_1, attention_values_int8_2, attention_values_int8_3, attention_values_int8_4}};
 
 static const float nothing[2 * ROPE_PAIRS_MAX]; // what a row's first block adds to
 
@@ -67,9 +74,10 @@ static void score_groups(struct block *b, struct strip *s, unsigned from, unsign
             unsigned start = (s->first + g) * GROUP_KEYS, row = s->row + r;
             visible[g - from][r] = bits_below(t->to[row], start) & ~bits_below(t->from[row], start);
         }
-    attention_scores *kernel = (whole ? plain : masked)[s->rows - 1];
-    kernel(s->groups + from, to - from, t->query[b->which] + s->row, t->head_dim, t->scale[b->which] + s->row,
-           (void *)&b->scores[s->row][from * GROUP_KEYS], s->tops, visible);
+    const bool int16 = t->form == ATTENTION_FORM_INT16;
+    attention_scores *kernel = (whole ? plain : masked)[int16][s->rows - 1];
+    kernel(s->groups + from, to - from, t->query[b->which] + (s->row << int16), t->head_dim,
+           t->scale[b->which] + s->row, (void *)&b->scores[s->row][from * GROUP_KEYS], s->tops, visible);
 }
 
 // Steps t and m of attention.h. The groups that all rows see whole lie together.
@@ -108,6 +116,8 @@ static void sum_up(struct block *b, struct strip *s) {
     const uint32x4_t counts = vcgeq_s32(bits, vdupq_n_s32((int32_t)float_bits(ACTIVATION_TINY)));
     vst1q_f32(b->factor + s->row, keep(vdivq_f32(vdupq_n_f32(PROBABILITY_MAX), largest), counts));
     s->factors[1] = keep(vmulq_n_f32(largest, 1.0f / PROBABILITY_MAX), counts);
+    if (t->form == ATTENTION_FORM_INT8_PV)
+        s->factors[1] = vmulq_n_f32(s->factors[1], 256.0f);
     float sum[KERNEL_ROWS];
     float32x4_t sums = vpaddq_f32(vpaddq_f32(w[0].sum, w[1].sum), vpaddq_f32(w[2].sum, w[3].sum));
     sums = vfmaq_f32(sums, vld1q_f32(t->sum + s->row), s->factors[0]);
@@ -162,6 +172,6 @@ void attention_block(struct attention_tile *tile, unsigned which, const struct k
             attention_probabilities(b.scores[s->row + r], s->count, b.halves[s->row + r],
                                     b.factor[s->row + r]);
     for (struct strip *s = b.strip; s < end; s++)
-        values[s->rows - 1](s->groups, (s->keys + 3) / 4, b.halves + s->row, tile->head_dim, s->factors,
-                            s->out);
+        values[tile->form == ATTENTION_FORM_INT8_PV][s->rows - 1](
+            s->groups, (s->keys + 3) / 4, b.halves + s->row, tile->head_dim, s->factors, s->out);
 }

@@ -4,6 +4,7 @@
 //
 // void attention_values_ROWS(const struct key_group *groups, uint64_t quads, const int8_t *halves,
 //                            uint64_t head_dim, const float32x4_t factors[2], const struct out_row *rows)
+// void attention_values_int8_ROWS(...): upper halves alone, as numbers of 8 bits
 //
 // x0 groups    x1 quads of keys; then whole groups    x2 halves, 512 bytes a row: [group][upper, lower][16 keys]
 // x3 dims left    x4 alpha and unit, a lane for each row    x5 where each row's out comes from and goes to
@@ -20,7 +21,7 @@
 //
 // V slots of 4 rows, 16 dims and 16 keys: 2 * 64 SDOT; of 4 rows, 16 dims and a block: 16 each of MOVI, SHL, FMUL
 // and FMLA, 32 for SCVTF (V0), 16 for STP: 112, which is .22 cycles a pair at 256 keys and head_dim 64.
-// Bound there: 4.22 cycles a pair.
+// Bound there: 4.22 cycles a pair; without lower halves and SHL 2.19.
 #include "arch/asm.h"
 
 .macro dot_rows rows, values, lane, sum0, sum1, sum2, sum3
@@ -135,8 +136,8 @@
         .endif
 .endm
 
-.macro value_function rows
-func attention_values_\rows
+.macro value_function name, rows, halves
+func \name\()_\rows
         stp     d8, d9, [sp, #-16]!
         ldp     q8, q9, [x4]
         lsl     x6, x3, #5
@@ -147,9 +148,11 @@ func attention_values_\rows
 1:      mov     x9, x2
         each_row \rows, zero
         add_half \rows
+        .if     \halves > 1
         add     x9, x2, #16
         each_row \rows, shift
         add_half \rows
+        .endif
         store_row 0, v16, v17, v18, v19
         .if     \rows > 1
         store_row 1, v20, v21, v22, v23
@@ -166,9 +169,10 @@ func attention_values_\rows
         b.ne    1b
         ldp     d8, d9, [sp], #16
         ret
-endfunc attention_values_\rows
+endfunc \name\()_\rows
 .endm
 
         .irp    rows, 1, 2, 3, 4
-        value_function \rows
+        value_function attention_values, \rows, 2
+        value_function attention_values_int8, \rows, 1
         .endr

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xb8c2c2bbu // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xb858ec74u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -122,8 +122,17 @@ enum setting {
     SETTING_PREFILL_CORES = 2, // that work on a prefill batch, 1..cores
     SETTING_DECODE_CORES = 3, // that work on a decode step, 1..cores
     SETTING_INT8_TOKENS = 4, // least tokens of a prompt that is computed with weights requantized to int8; 0: none is
+    SETTING_ATTENTION = 5, // an AttentionForm
 };
-#define SETTING_COUNT 5 // one past the largest value
+#define SETTING_COUNT 6 // one past the largest value
+
+// u8: how attention is computed (docs/attention.md)
+enum attention_form {
+    ATTENTION_FORM_DEFAULT = 0,
+    ATTENTION_FORM_INT8_PV = 1, // probabilities of 8 bits
+    ATTENTION_FORM_INT16 = 2, // queries of 16 bits
+};
+#define ATTENTION_FORM_COUNT 3 // one past the largest value
 
 // u8
 enum query_item {
@@ -285,7 +294,8 @@ struct done {
     uint32_t request;
     uint8_t reason;
     uint8_t int8; // 1: the prompt was computed with weights requantized to int8
-    uint8_t reserved[2];
+    uint8_t attention; // AttentionForm
+    uint8_t reserved;
     uint32_t prompt_tokens;
     uint32_t cached_tokens;
     uint32_t generated_tokens;

@@ -63,6 +63,7 @@ def answer() -> Answer:
         reason="limit",
         prompt_tokens=30,
         int8=False,
+        attention="default",
         cached_tokens=10,
         prefill_cycles=2_400_000_000,
         decode_cycles=1_200_000_000,

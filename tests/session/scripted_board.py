@@ -204,6 +204,7 @@ def done(command: wire.Generate, generated: int, reason: wire.DoneReason) -> Mes
         request=command.request,
         reason=reason,
         int8=0,
+        attention=0,
         prompt_tokens=command.prompt_tokens,
         cached_tokens=command.keep,
         generated_tokens=generated,

@@ -119,6 +119,7 @@ class SyntheticBoard:
             request=self._request,
             reason=wire.DoneReason.STOP_TOKEN,
             int8=0,
+            attention=0,
             prompt_tokens=prompt,
             cached_tokens=0,
             generated_tokens=answer,

@@ -52,6 +52,7 @@ def speed(
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     tuning: options.Tuning = None,
     workload: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
@@ -65,7 +66,14 @@ def speed(
     """Measure prefill and decode. The answers always have their full length, whatever the model says."""
     chosen = _workloads(workload, prompt_tokens, new_tokens)
     setup = Setup(
-        board=board, model=model, context=context, batch=batch, cores=cores, int8_tokens=int8, timing=timing.value
+        board=board,
+        model=model,
+        context=context,
+        batch=batch,
+        cores=cores,
+        int8_tokens=int8,
+        attention=attention.form,
+        timing=timing.value,
     )
     setup = with_tuning(setup, tuning)
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
@@ -87,6 +95,7 @@ def accuracy(
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     text: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Text to read; some English if none is given.")
     ] = None,
@@ -98,12 +107,21 @@ def accuracy(
     Runs without the timing model, which changes no result.
     """
     words = TEXT if text is None else read_text(str(text))
-    setup = Setup(board=board, model=model, context=context, batch=batch, cores=cores, int8_tokens=int8, timing="off")
+    setup = Setup(
+        board=board,
+        model=model,
+        context=context,
+        batch=batch,
+        cores=cores,
+        int8_tokens=int8,
+        attention=attention.form,
+        timing="off",
+    )
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         result = measure_accuracy(session, words, tokens, progress)
         name = session.prepared.model.name
     if as_json:
-        print_json({"board": board, "model": name, **asdict(result)})
+        print_json({"board": board, "model": name, "attention": attention, **asdict(result)})
     else:
         print_lines(_accuracy_lines(name, result))
 

@@ -39,6 +39,7 @@ def prefill(
     batch: Annotated[int | None, typer.Option(min=1, max=BATCH_MAX, help="The whole prompt if not given.")] = None,
     cores: options.Cores = None,
     int8: options.Int8 = wire.INT8_TOKENS,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -51,6 +52,7 @@ def prefill(
         batch=batch or min(tokens, BATCH_MAX),
         cores=cores,
         int8_tokens=int8,
+        attention=attention.form,
         timing=timing.value,
     )
     _run("prefill", workload, setup, as_json)
@@ -64,6 +66,7 @@ def decode(
     model: options.Model = None,
     board: options.Board = DEFAULT_BOARD,
     cores: options.Cores = None,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -76,6 +79,7 @@ def decode(
         context=workload.context,
         batch=min(prompt_tokens, BATCH_MAX),
         cores=cores,
+        attention=attention.form,
         timing=timing.value,
     )
     _run("decode", workload, setup, as_json)
@@ -134,6 +138,7 @@ def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
             **_configuration(setup, name, build_id),
             "cores_used": cores,
             "int8": answer.int8,
+            "attention": answer.attention,
             "text": workload.text,
         },
         "breakdown": None if (parts := breakdown(rows)) is None else asdict(parts),

@@ -9,6 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from maxconsole.schema import wire
+
 
 class Carrier(StrEnum):
     """What carries the link, by the names that users know."""
@@ -23,6 +25,18 @@ class TimingModel(StrEnum):
     TIMED = "timed"
     FAST = "fast"
     OFF = "off"
+
+
+class AttentionForm(StrEnum):
+    """wire.AttentionForm for the command line."""
+
+    DEFAULT = "default"
+    INT8_PV = "int8-pv"
+    INT16 = "int16"
+
+    @property
+    def form(self) -> wire.AttentionForm:
+        return wire.AttentionForm[self.name]
 
 
 Board: TypeAlias = Annotated[
@@ -61,6 +75,10 @@ Int8: TypeAlias = Annotated[
         help="Prompts from this length on are computed with weights requantized to int8: quicker, and less exact."
         " 0: none is.",
     ),
+]
+Attention: TypeAlias = Annotated[
+    AttentionForm,
+    typer.Option(help="How attention is computed; what the others cost and gain: docs/attention.md."),
 ]
 Cores: TypeAlias = Annotated[
     int | None,

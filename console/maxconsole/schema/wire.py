@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xB8C2C2BB
+SCHEMA_HASH: Final = 0xB858EC74
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -138,6 +138,15 @@ class Setting(IntEnum):
     PREFILL_CORES = 2  # that work on a prefill batch, 1..cores
     DECODE_CORES = 3  # that work on a decode step, 1..cores
     INT8_TOKENS = 4  # least tokens of a prompt that is computed with weights requantized to int8; 0: none is
+    ATTENTION = 5  # an AttentionForm
+
+
+class AttentionForm(IntEnum):
+    """U8: how attention is computed (docs/attention.md)."""
+
+    DEFAULT = 0
+    INT8_PV = 1  # probabilities of 8 bits
+    INT16 = 2  # queries of 16 bits
 
 
 class QueryItem(IntEnum):
@@ -866,12 +875,13 @@ class Done:
     """40 bytes."""
 
     SIZE: ClassVar[int] = 40
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBB2xIII4xQQ")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBBB1xIII4xQQ")
     DTYPE = codec.Dtype(
         40,
         ("request", "<u4", 0),
         ("reason", "u1", 4),
         ("int8", "u1", 5),
+        ("attention", "u1", 6),
         ("prompt_tokens", "<u4", 8),
         ("cached_tokens", "<u4", 12),
         ("generated_tokens", "<u4", 16),
@@ -882,6 +892,7 @@ class Done:
     request: int
     reason: int
     int8: int  # 1: the prompt was computed with weights requantized to int8
+    attention: int  # AttentionForm
     prompt_tokens: int
     cached_tokens: int
     generated_tokens: int
@@ -895,6 +906,7 @@ class Done:
                 self.request,
                 self.reason,
                 self.int8,
+                self.attention,
                 self.prompt_tokens,
                 self.cached_tokens,
                 self.generated_tokens,
@@ -915,11 +927,12 @@ class Done:
             request=values[0],
             reason=values[1],
             int8=values[2],
-            prompt_tokens=values[3],
-            cached_tokens=values[4],
-            generated_tokens=values[5],
-            prefill_cycles=values[6],
-            decode_cycles=values[7],
+            attention=values[3],
+            prompt_tokens=values[4],
+            cached_tokens=values[5],
+            generated_tokens=values[6],
+            prefill_cycles=values[7],
+            decode_cycles=values[8],
         )
 
 

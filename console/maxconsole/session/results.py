@@ -34,6 +34,7 @@ class Answer:
     logprobs: tuple[float, ...] | None  # of the tokens; None unless asked for
     reason: str  # a wire.DoneReason, in words
     int8: bool  # whether the prompt was computed with weights requantized to int8
+    attention: str  # how attention was computed: a wire.AttentionForm, in words
     prompt_tokens: int
     cached_tokens: int
     prefill_cycles: int
@@ -93,6 +94,7 @@ class Answer:
             "logprobs": None if self.logprobs is None else list(self.logprobs),
             "reason": self.reason,
             "int8": self.int8,
+            "attention": self.attention,
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,
             "generated_tokens": len(self.tokens),
@@ -116,6 +118,11 @@ class Answer:
             "dropped_events": self.dropped_events,
             "lost_frames": self.lost_frames,
         }
+
+
+def attention_words(form: int) -> str:
+    """A wire.AttentionForm as the command line has it."""
+    return (name_of(wire.AttentionForm, form) or "").replace("_", "-")
 
 
 def reason_words(reason: int) -> str:

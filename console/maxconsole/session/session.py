@@ -84,6 +84,8 @@ class Session:
                 self.use_cores(prepared.setup.cores, prepared.setup.decode_cores)
             if prepared.setup.int8_tokens != wire.INT8_TOKENS:
                 self.use_int8(prepared.setup.int8_tokens)
+            if prepared.setup.attention != wire.AttentionForm.DEFAULT:
+                self.use_attention(prepared.setup.attention)
         except BaseException:
             self._link.close()
             raise
@@ -242,6 +244,10 @@ class Session:
     def use_int8(self, tokens: int) -> None:
         """Prompts of that many tokens and more take the int8 route from now on; 0: none does."""
         self._link.request(wire.Set(setting=wire.Setting.INT8_TOKENS, value=tokens))
+
+    def use_attention(self, form: wire.AttentionForm) -> None:
+        """How attention is computed from now on."""
+        self._link.request(wire.Set(setting=wire.Setting.ATTENTION, value=form))
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""

@@ -23,10 +23,10 @@ class Setup:
     """What the user asked for. `model` None is the demo model; `timing` is a virtual board's.
 
     Prompts of `int8_tokens` tokens and more are computed with weights requantized to int8, which is quicker and less
-    exact; 0: none is. `cores` None leaves to the firmware how many work. `link` None is what the board's profile says.
-    `port` names the serial port of a board that runs already, which is then not flashed; `baud` None is its profile's
-    rate. `record` names a file for everything that the link carries, from the first byte on; an existing one is only
-    replaced with `overwrite`.
+    exact; 0: none is. `attention` is how attention is computed, for prompts and answers. `cores` None leaves to the
+    firmware how many work. `link` None is what the board's profile says. `port` names the serial port of a board that
+    runs already, which is then not flashed; `baud` None is its profile's rate. `record` names a file for everything
+    that the link carries, from the first byte on; an existing one is only replaced with `overwrite`.
     """
 
     board: str = DEFAULT_BOARD
@@ -37,6 +37,7 @@ class Setup:
     cores: int | None = None
     decode_cores: int | None = None  # where not as many as in prefill
     int8_tokens: int = wire.INT8_TOKENS
+    attention: wire.AttentionForm = wire.AttentionForm.DEFAULT
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None
     overwrite: bool = False

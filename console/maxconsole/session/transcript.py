@@ -7,7 +7,7 @@ from maxconsole.link.text import printable
 from maxconsole.models.tokenizer import Detokenizer
 from maxconsole.schema import wire
 from maxconsole.session.machine import Badge
-from maxconsole.session.results import Answer, Wall, reason_words
+from maxconsole.session.results import Answer, Wall, attention_words, reason_words
 from maxconsole.session.sampling import Sampling
 from maxconsole.telemetry.snapshot import Snapshot
 
@@ -76,6 +76,7 @@ class Transcript:
             logprobs=tuple(self._logprobs) if self.command.flags & wire.GenerateFlag.LOGPROBS else None,
             reason=reason_words(done.reason),
             int8=bool(done.int8),
+            attention=attention_words(done.attention),
             prompt_tokens=self.command.keep + self.command.prompt_tokens,
             cached_tokens=self.command.keep,
             prefill_cycles=done.prefill_cycles,
