@@ -14,7 +14,8 @@
 #define HEADS         6
 #define LAYERS        2
 #define SPEED_CONTEXT 256
-#define LAYER         1 // the one that is used: the other must stay untouched
+#define FORM_VARIANTS 1000 // a variant is this times the form, and head_dim or rows
+#define LAYER         1    // the one that is used: the other must stay untouched
 
 // A ring for the kernels and, with the same map, its twin for the references.
 struct rings {
@@ -71,7 +72,7 @@ static void append(struct rings *r, unsigned rows, bool timed) {
 }
 
 // Attention of the last `rows` tokens, by both.
-static void attend(struct rings *r, unsigned rows, bool timed) {
+static void attend(struct rings *r, unsigned rows, enum attention_form form, bool timed) {
     uint32_t position = r->fast.length - rows;
     uint64_t visible = 0;
     for (unsigned i = 0; i < rows; i++)
@@ -84,7 +85,8 @@ static void attend(struct rings *r, unsigned rows, bool timed) {
                             .out = r->out,
                             .position = position,
                             .rows = rows,
-                            .heads = HEADS};
+                            .heads = HEADS,
+                            .form = form};
     struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&job), WHOLE}};
     call_kernel((const void *)attention, &call, timed);
     job.out = r->expected;
@@ -103,15 +105,20 @@ static void check_kv_cache_update(const struct check *check) {
     expect_bytes("ring", r.fast.pages, r.reference.pages, pages * KV_PAGE_BYTES(shape->head_dim));
 }
 
+static enum attention_form form_of(const struct check *check) {
+    return (enum attention_form)(check->variant / FORM_VARIANTS);
+}
+
 // Batches of any size while the context overflows and the ring goes round, twice.
 static void check_attention(const struct check *check) {
     struct rings r;
-    if (!make_rings(&r, check->variant, check->variant % 3 ? 2 : 3, 70, BATCH))
+    const unsigned head_dim = (unsigned)check->variant % FORM_VARIANTS;
+    if (!make_rings(&r, head_dim, head_dim % 3 ? 2 : 3, 70, BATCH))
         return;
     while (r.fast.length < 270) {
         unsigned rows = 1 + random_below(BATCH);
         append(&r, rows, false);
-        attend(&r, rows, false);
+        attend(&r, rows, form_of(check), false);
     }
 }
 
@@ -122,9 +129,11 @@ static void check_attention_speed(const struct check *check) {
         return;
     while (r.fast.length < SPEED_CONTEXT)
         append(&r, BATCH, false);
-    attend(&r, check->variant, true);
-    for (unsigned i = 0; i < (unsigned)check->variant; i++) // 8.56 cycles a pair: docs/attention.md
-        add_bound((uint64_t)kv_visible(&r.fast, r.fast.length - 1 - i) * HEADS * 856 / 100);
+    static const unsigned bound[] = {856, 653, 1081}; // hundredths of a cycle a pair: docs/attention.md
+    const unsigned rows = (unsigned)check->variant % FORM_VARIANTS;
+    attend(&r, rows, form_of(check), true);
+    for (unsigned i = 0; i < rows; i++)
+        add_bound((uint64_t)kv_visible(&r.fast, r.fast.length - 1 - i) * HEADS * bound[form_of(check)] / 100);
 }
 
 // Flat and peaked scores: all keys equal, then one key that dwarfs the others.
@@ -136,7 +145,8 @@ static void check_attention_extremes(const struct check *check) {
         append(&r, BATCH, false);
         for (unsigned j = 0; j < BATCH * r.query_width; j++)
             r.queries[j] = i % 2 ? 1e4f : 0.0f;
-        attend(&r, BATCH, false);
+        for (unsigned form = ATTENTION_FORM_DEFAULT; form <= ATTENTION_FORM_INT16; form++)
+            attend(&r, BATCH, (enum attention_form)form, false);
     }
 }
 
@@ -152,8 +162,15 @@ const struct check checks_attention[] = {
     {"attention_96", check_attention, 96},
     {"attention_128", check_attention, 128},
     {"attention_256", check_attention, 256},
+    {"attention_int8_pv_64", check_attention, FORM_VARIANTS *ATTENTION_FORM_INT8_PV + 64},
+    {"attention_int8_pv_80", check_attention, FORM_VARIANTS *ATTENTION_FORM_INT8_PV + 80},
+    {"attention_int16_64", check_attention, FORM_VARIANTS *ATTENTION_FORM_INT16 + 64},
+    {"attention_int16_80", check_attention, FORM_VARIANTS *ATTENTION_FORM_INT16 + 80},
+    {"attention_int16_256", check_attention, FORM_VARIANTS *ATTENTION_FORM_INT16 + 256},
     {"attention_extremes", check_attention_extremes, 64},
     {"attention_1_row", check_attention_speed, 1},
     {"attention_9_rows", check_attention_speed, BATCH},
+    {"attention_int8_pv_9_rows", check_attention_speed, FORM_VARIANTS *ATTENTION_FORM_INT8_PV + BATCH},
+    {"attention_int16_9_rows", check_attention_speed, FORM_VARIANTS *ATTENTION_FORM_INT16 + BATCH},
     {NULL, NULL, 0},
 };

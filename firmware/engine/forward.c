@@ -47,7 +47,8 @@ static void attend(const struct pass *p) {
                             .out = f->query, // a tile has its queries before it stores
                             .position = p->position + p->first,
                             .rows = p->rows,
-                            .heads = h->heads};
+                            .heads = h->heads,
+                            .form = f->attention};
     struct span span;
     span_begin(&span);
     uint64_t seen = attention(&f->ring, p->layer, &job, p->share);

@@ -96,6 +96,7 @@ struct forward {
     unsigned cores; // that take part
     unsigned rows;  // of the last batch
     bool int8;      // the next batch takes the int8 route: kernels/int8_linear.h
+    enum attention_form attention;
     float *residual, *query, *key, *value, *gate;
     float *normed;  // [cores][NORM_ROWS][hidden]
     float *few;     // [GEMV_ROWS][hidden or ffn]

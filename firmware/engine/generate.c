@@ -20,6 +20,7 @@ static unsigned batch = BOARD_BATCH;
 static enum npu_mode npu_mode = NPU_MODE_OFF;
 static bool npu_f16;
 static unsigned int8_tokens = INT8_TOKENS;
+static enum attention_form attention_form = ATTENTION_FORM_DEFAULT;
 static unsigned cores[PHASE_COUNT] = {[PHASE_PREFILL] = BOARD_CORES, [PHASE_DECODE] = BOARD_DECODE_CORES};
 
 // One GENERATE command on its way.
@@ -81,6 +82,10 @@ const char *engine_set_npu(enum npu_mode mode) {
         return "the NPU's memory does not hold this model's buffers; a smaller batch needs less";
     npu_mode = mode;
     return NULL;
+}
+
+void engine_set_attention(enum attention_form form) {
+    attention_form = form;
 }
 
 void engine_kv_state(struct kv_state *state) {
@@ -244,6 +249,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
     forward.offload = npu;
     forward.offloaded = false;
     forward.npu.halves = npu_f16;
+    forward.attention = attention_form;
     bool filled = prefill(&run, &choice);
     uint64_t middle = pmu_cycles();
     if (!filled)
@@ -255,6 +261,7 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
                         .int8 = int8,
                         .npu = forward.offloaded ? (uint8_t)npu_mode : NPU_MODE_OFF,
                         .npu_f16 = forward.offloaded && npu_f16,
+                        .attention = (uint8_t)attention_form,
                         .prompt_tokens = run.prompt_done,
                         .cached_tokens = command->keep,
                         .generated_tokens = run.generated,

@@ -53,3 +53,6 @@ bool engine_npu_ready(void);
 /// quicker and less exact; 0: none does. Nor does any prompt of a model with a matrix that has no int8 form.
 /// What is generated always takes the exact route.
 void engine_set_int8(unsigned tokens);
+
+/// How attention is computed from the next request on, prompts and answers alike.
+void engine_set_attention(enum attention_form form);

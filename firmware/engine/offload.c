@@ -187,7 +187,8 @@ static void attend(const struct pass *p, unsigned half) {
                                   .out = f->query + (size_t)all.from * width,
                                   .position = p->position + all.from,
                                   .rows = rows,
-                                  .heads = h->heads};
+                                  .heads = h->heads,
+                                  .form = f->attention};
     span_begin(&span);
     uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
     if (seen != 0)

@@ -92,6 +92,11 @@ static struct answer set(const struct frame *frame) {
     case SETTING_INT8_TOKENS:
         engine_set_int8(command.value);
         return ok;
+    case SETTING_ATTENTION:
+        if (command.value > ATTENTION_FORM_INT16)
+            return answer(REPLY_STATUS_BAD_VALUE, "no such form of attention");
+        engine_set_attention((enum attention_form)command.value);
+        return ok;
     }
     return answer(REPLY_STATUS_BAD_VALUE, "no such setting");
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "arch/string.h"
 #include "kernels/attention_block.h"
 #include "kernels/neon.h"
 #include "kernels/rope.h"
@@ -13,24 +14,24 @@ struct tile_job {
     const struct kv_ring *ring;
     const struct attention *job;
     unsigned core, kv_head, rows;
+    float score_factor;
     unsigned token[ATTENTION_ROWS]; // of the job
     size_t at[ATTENTION_ROWS];      // floats from row 0 of queries and out
 };
 
-static struct tile_job tile_of(const struct kv_ring *ring, const struct attention *job, unsigned core,
-                               unsigned kv_head, unsigned first, unsigned rows) {
-    struct tile_job t = {.ring = ring, .job = job, .core = core, .kv_head = kv_head, .rows = rows};
-    const unsigned group = job->heads / ring->shape.kv_heads;
+static void place_rows(struct tile_job *t, unsigned group, unsigned first) {
+    const size_t head_dim = t->ring->shape.head_dim, stride = t->job->stride;
     unsigned token = first / group, head = first % group;
-    for (unsigned r = 0; r < rows; r++) {
-        t.token[r] = token;
-        t.at[r] = token * job->stride + (size_t)(kv_head * group + head) * ring->shape.head_dim;
+    size_t at = token * stride + (t->kv_head * group + head) * head_dim;
+    for (unsigned r = 0; r < t->rows; r++, at += head_dim) {
+        t->token[r] = token;
+        t->at[r] = at;
         if (++head == group) {
             head = 0;
             token++;
+            at += stride - group * head_dim;
         }
     }
-    return t;
 }
 
 static uint32_t tile_position(const struct tile_job *t, unsigned row) {
@@ -42,60 +43,75 @@ static float score_factor(unsigned head_dim) {
     return LOG2_E / square_root((float)head_dim);
 }
 
+// Queries of 16 bits in two halves, which take two rows of `queries` each.
+static void split_queries(const struct head_input *heads, unsigned rows, unsigned head_dim,
+                          int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
+    float rotated[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX], factors[ATTENTION_ROWS];
+    rotate_and_measure(heads, rows, head_dim, PROBABILITY_MAX, rotated, scales, factors);
+    for (unsigned r = 0; r < rows; r++) {
+        if (factors[r] != 0.0f)
+            attention_probabilities((const uint32_t *)rotated[r], head_dim / GROUP_KEYS,
+                                    (int8_t(*)[2][GROUP_KEYS])queries[2 * r], factors[r]);
+        else
+            memset(queries[2 * r], 0, 2 * sizeof *queries);
+    }
+}
+
 // The tile's queries, rotated by `rope` of their token, or all by the same when `stride` is 0.
 static void quantize_queries(const struct tile_job *t, const float *rope, unsigned stride,
                              int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
     struct head_input heads[ATTENTION_ROWS];
     const unsigned head_dim = t->ring->shape.head_dim;
-    const float factor = score_factor(head_dim);
+    const float factor = t->score_factor;
     for (unsigned r = 0; r < t->rows; r++)
         heads[r] = (struct head_input){t->job->queries + t->at[r], rope + (size_t)t->token[r] * stride};
-    rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
+    if (t->job->form == ATTENTION_FORM_INT16)
+        split_queries(heads, t->rows, head_dim, queries, scales);
+    else
+        rotate_and_quantize(heads, t->rows, head_dim, queries, scales);
     for (unsigned r = 0; r < t->rows; r++)
         scales[r] *= factor;
-}
-
-static void clear_row(float *out, unsigned head_dim) {
-    for (float *const end = out + head_dim; out != end; out += 16) {
-        UNROLL
-        for (unsigned i = 0; i < 16; i += 4)
-            vst1q_f32(out + i, vdupq_n_f32(0.0f));
-    }
 }
 
 static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) {
     unsigned head_dim = t->ring->shape.head_dim;
     tile->head_dim = head_dim;
     tile->rows = t->rows;
+    tile->form = t->job->form;
     quantize_queries(t, t->job->rope, head_dim, tile->query[0], tile->scale[0]);
     if (tile_position(t, t->rows - 1) >= t->ring->shape.context)
         quantize_queries(t, t->job->sink_rope, 0, tile->query[1], tile->scale[1]);
     for (unsigned r = 0; r < t->rows; r++) {
         tile->top[r] = 0;
         tile->sum[r] = 0.0f;
-        clear_row(tile->out[r], head_dim);
+        tile->result[r] = t->job->out + t->at[r];
     }
 }
 
-// Keys that each row sees of the block that starts at `start`, of the sinks or of all others. Returns the end
-// of what any row sees, 0 when there is nothing.
-static unsigned visible_keys(const struct tile_job *t, uint32_t start, bool sinks,
-                             struct attention_tile *tile) {
-    unsigned last = 0;
-    for (unsigned r = 0; r < t->rows; r++) {
-        uint32_t position = tile_position(t, r);
-        uint32_t first = kv_first_visible(t->ring, position), end = position + 1;
-        if (sinks) {
-            first = 0;
-            end = position >= t->ring->shape.context ? KV_SINKS : 0;
-        }
-        first = first > start ? first - start : 0;
-        end = end > start ? end - start : 0;
-        tile->from[r] = first;
-        tile->to[r] = end < ATTENTION_BLOCK ? end : ATTENTION_BLOCK;
-        last = tile->from[r] < tile->to[r] ? tile->to[r] : last;
+// Keys that each row sees of the block that starts at `start`, after the sinks once the context has
+// overflowed. Returns the end of what any row sees.
+static unsigned visible_keys(const struct tile_job *t, uint32_t start, struct attention_tile *tile) {
+    const uint32_t position = t->job->position, context = t->ring->shape.context, rows = t->rows;
+    unsigned to = 0;
+    for (unsigned r = 0; r < rows; r++) {
+        const uint32_t at = position + t->token[r];
+        const uint32_t first = at < context ? 0 : at - (context - KV_SINKS) + 1;
+        tile->from[r] = first > start ? first - start : 0;
+        to = at < start ? 0 : at + 1 - start;
+        tile->last[r] = to <= ATTENTION_BLOCK ? UINT32_MAX : 0;
+        to = to < ATTENTION_BLOCK ? to : ATTENTION_BLOCK;
+        tile->to[r] = to;
     }
-    return last;
+    return to;
+}
+
+// The same of the block of sinks, which only rows beyond the context meet.
+static void visible_sinks(const struct tile_job *t, struct attention_tile *tile) {
+    for (unsigned r = 0; r < t->rows; r++) {
+        tile->from[r] = 0;
+        tile->to[r] = tile_position(t, r) >= t->ring->shape.context ? KV_SINKS : 0;
+        tile->last[r] = 0;
+    }
 }
 
 static void find_groups(const struct tile_job *t, unsigned layer, uint32_t start, unsigned from, unsigned to,
@@ -113,29 +129,16 @@ static void walk_blocks(const struct tile_job *t, unsigned layer, struct attenti
     struct key_group groups[BLOCK_GROUPS];
     uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0));
     uint32_t newest = tile_position(t, t->rows - 1);
-    unsigned end = visible_keys(t, 0, true, tile);
-    if (end != 0) {
-        find_groups(t, layer, 0, 0, end, groups);
+    if (newest >= t->ring->shape.context) {
+        visible_sinks(t, tile);
+        find_groups(t, layer, 0, 0, KV_SINKS, groups);
         attention_block(tile, 1, groups);
     }
     for (uint32_t start = oldest / ATTENTION_BLOCK * ATTENTION_BLOCK; start <= newest;
          start += ATTENTION_BLOCK) {
-        end = visible_keys(t, start, false, tile);
+        const unsigned end = visible_keys(t, start, tile);
         find_groups(t, layer, start, tile->from[0], end, groups);
         attention_block(tile, 0, groups);
-    }
-}
-
-static void store_rows(const struct tile_job *t, const struct attention_tile *tile) {
-    for (unsigned r = 0; r < t->rows; r++) {
-        const float32x4_t factor = vdupq_n_f32(1.0f / tile->sum[r]);
-        const float *from = tile->out[r];
-        float *to = t->job->out + t->at[r];
-        for (float *const end = to + tile->head_dim; to != end; to += 16, from += 16) {
-            UNROLL
-            for (unsigned i = 0; i < 16; i += 4)
-                vst1q_f32(to + i, vmulq_f32(vld1q_f32(from + i), factor));
-        }
     }
 }
 
@@ -144,6 +147,7 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
     struct attention_tile tile;
     unsigned group = job->heads / ring->shape.kv_heads, rows = job->rows * group, unit = 0;
     const bool by_tokens = attention_is_by_tokens(job->rows, share);
+    const float factor = score_factor(ring->shape.head_dim);
     uint64_t seen = 0;
     for (unsigned kv_head = 0; kv_head < ring->shape.kv_heads; kv_head++) {
         for (unsigned first = 0; first < rows; first += ATTENTION_ROWS) {
@@ -151,10 +155,15 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
             if (!(by_tokens ? is_dealt_back_and_forth(share, tokens) : is_dealt(share, unit++)))
                 continue;
             unsigned count = rows - first < ATTENTION_ROWS ? rows - first : ATTENTION_ROWS;
-            struct tile_job t = tile_of(ring, job, share.part, kv_head, first, count);
+            struct tile_job t = {.ring = ring,
+                                 .job = job,
+                                 .core = share.part,
+                                 .kv_head = kv_head,
+                                 .rows = count,
+                                 .score_factor = factor};
+            place_rows(&t, group, first);
             prepare_rows(&t, &tile);
             walk_blocks(&t, layer, &tile);
-            store_rows(&t, &tile);
             for (unsigned r = 0; r < t.rows; r++)
                 seen += kv_visible(ring, tile_position(&t, r));
         }

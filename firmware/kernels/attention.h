@@ -12,9 +12,13 @@
 //   pv[j] = p[j] * value_scale[j], top = max(pv), u[j] = round(pv[j] * (PROBABILITY_MAX / top))
 //   o[i]  = fma((float)(sum over j of u[j] * v[j][i]), top / PROBABILITY_MAX, o[i] * alpha)
 //                                                  the sum is an exact integer
-// and out = o * (1 / l). Once the context has overflowed, the sink keys are met first, with the query rotated
-// as if it stood at position context - 1: they then lie right before the window, which is the same as
-// re-rotating the keys.
+// In the last block, alpha and unit are multiplied by 1 / l, and o is the result. Once the context has
+// overflowed, the sink keys are met first, with the query rotated as if it stood at position context - 1:
+// they then lie right before the window, which is the same as re-rotating the keys.
+//
+// Two more forms are there to be measured (docs/attention.md). INT8_PV: u has 8 bits, (u[j] + 128) >> 8, and
+// unit is 256 times as large: half of PV's work. INT16: queries have 16 bits, max|q| / PROBABILITY_MAX apart,
+// and dot is an int32 that is rounded to a float: twice the work of QK.
 #pragma once
 
 #include <stdbool.h>
@@ -23,6 +27,7 @@
 
 #include "arch/share.h"
 #include "memory/kv_ring.h"
+#include "schema/wire.h"
 
 #define ATTENTION_BLOCK 256
 #define SCORE_OFFSET    6144.0f  // 1.5 * 2^12: floats around it are 2^-11 apart
@@ -39,6 +44,7 @@ struct attention {
     uint32_t position;
     unsigned rows;
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one
+    enum attention_form form;
 };
 
 #define ATTENTION_TOKENS 8 // whose heads a core has all, where there are enough

@@ -8,22 +8,33 @@
 
 _Static_assert(BLOCK_GROUPS *GROUP_KEYS == ATTENTION_BLOCK, "a block is whole groups");
 
-static attention_scores *const plain[] = {attention_scores_1, attention_scores_2, attention_scores_3,
-                                          attention_scores_4};
-static attention_scores *const masked[] = {attention_scores_masked_1, attention_scores_masked_2,
-                                           attention_scores_masked_3, attention_scores_masked_4};
-static attention_values *const values[] = {attention_values_1, attention_values_2, attention_values_3,
-                                           attention_values_4};
+// Of the default form and with queries of 16 bits.
+static attention_scores *const plain[2][KERNEL_ROWS] = {
+    {attention_scores_1, attention_scores_2, attention_scores_3, attention_scores_4},
+    {attention_scores_int16_1, attention_scores_int16_2, attention_scores_int16_3, attention_scores_int16_4}};
+static attention_scores *const masked[2][KERNEL_ROWS] = {
+    {attention_scores_masked_1, attention_scores_masked_2, attention_scores_masked_3,
+     attention_scores_masked_4},
+    {attention_scores_masked_int16_1, attention_scores_masked_int16_2, attention_scores_masked_int16_3,
+     attention_scores_masked_int16_4}};
+// Of probabilities of 15 and of 7 bits.
+static attention_values *const values[2][KERNEL_ROWS] = {
+    {attention_values_1, attention_values_2, attention_values_3, attention_values_4},
+    {attention_values_int8_1, attention_values_int8_2, attention_values_int8_3, attention_values_int8_4}};
+
+static const float nothing[2 * ROPE_PAIRS_MAX]; // what a row's first block adds to
 
 // Up to four rows of the tile, and the groups of the block that any of them sees. In vectors, lane r is row r
 // of the strip.
 struct strip {
     unsigned row, rows;
     unsigned first, count;
+    unsigned keys; // from the first group on, up to the last one that any row sees
     const struct key_group *groups;
     int32x4_t tops[KERNEL_ROWS];
     struct row_weights weights[KERNEL_ROWS];
-    float32x4_t factors[2]; // alpha and unit
+    float32x4_t factors[2]; // alpha and unit; both over l in a row's last block
+    struct out_row out[KERNEL_ROWS];
 };
 
 // What a block means to a tile, between the steps. They are taken for all rows in turn, so that what one
@@ -63,9 +74,10 @@ static void score_groups(struct block *b, struct strip *s, unsigned from, unsign
             unsigned start = (s->first + g) * GROUP_KEYS, row = s->row + r;
             visible[g - from][r] = bits_below(t->to[row], start) & ~bits_below(t->from[row], start);
         }
-    attention_scores *kernel = (whole ? plain : masked)[s->rows - 1];
-    kernel(s->groups + from, to - from, t->query[b->which] + s->row, t->head_dim, t->scale[b->which] + s->row,
-           (void *)&b->scores[s->row][from * GROUP_KEYS], s->tops, visible);
+    const bool int16 = t->form == ATTENTION_FORM_INT16;
+    attention_scores *kernel = (whole ? plain : masked)[int16][s->rows - 1];
+    kernel(s->groups + from, to - from, t->query[b->which] + (s->row << int16), t->head_dim,
+           t->scale[b->which] + s->row, (void *)&b->scores[s->row][from * GROUP_KEYS], s->tops, visible);
 }
 
 // Steps t and m of attention.h. The groups that all rows see whole lie together.
@@ -87,8 +99,12 @@ static void score(struct block *b, struct strip *s) {
     vst1q_u32(b->floor + s->row, floor);
     uint32_t top[KERNEL_ROWS];
     vst1q_u32(top, now);
-    for (unsigned r = 0; r < s->rows; r++)
-        t->top[s->row + r] = top[r];
+    for (unsigned r = 0; r < s->rows; r++) {
+        const unsigned row = s->row + r;
+        s->out[r] = (struct out_row){.from = t->top[row] == 0 ? nothing : t->out[row],
+                                     .to = t->last[row] ? t->result[row] : t->out[row]};
+        t->top[row] = top[r];
+    }
 }
 
 // Step l, and what step u multiplies by.
@@ -100,11 +116,18 @@ static void sum_up(struct block *b, struct strip *s) {
     const uint32x4_t counts = vcgeq_s32(bits, vdupq_n_s32((int32_t)float_bits(ACTIVATION_TINY)));
     vst1q_f32(b->factor + s->row, keep(vdivq_f32(vdupq_n_f32(PROBABILITY_MAX), largest), counts));
     s->factors[1] = keep(vmulq_n_f32(largest, 1.0f / PROBABILITY_MAX), counts);
+    if (t->form == ATTENTION_FORM_INT8_PV)
+        s->factors[1] = vmulq_n_f32(s->factors[1], 256.0f);
     float sum[KERNEL_ROWS];
     float32x4_t sums = vpaddq_f32(vpaddq_f32(w[0].sum, w[1].sum), vpaddq_f32(w[2].sum, w[3].sum));
-    vst1q_f32(sum, vfmaq_f32(sums, vld1q_f32(t->sum + s->row), s->factors[0]));
+    sums = vfmaq_f32(sums, vld1q_f32(t->sum + s->row), s->factors[0]);
+    vst1q_f32(sum, sums);
     for (unsigned r = 0; r < s->rows; r++)
         t->sum[s->row + r] = sum[r];
+    const float32x4_t one = vdupq_n_f32(1.0f);
+    const float32x4_t over = vbslq_f32(vld1q_u32(t->last + s->row), vdivq_f32(one, sums), one);
+    s->factors[0] = vmulq_f32(s->factors[0], over);
+    s->factors[1] = vmulq_f32(s->factors[1], over);
 }
 
 static bool sees(const struct attention_tile *t, unsigned row) {
@@ -124,7 +147,8 @@ static void cut(struct block *b, const struct key_group *groups) {
         s->row = row;
         s->rows = least(end - row, KERNEL_ROWS);
         s->first = t->from[row] / GROUP_KEYS;
-        s->count = (t->to[row + s->rows - 1] + GROUP_KEYS - 1) / GROUP_KEYS - s->first;
+        s->keys = t->to[row + s->rows - 1] - s->first * GROUP_KEYS;
+        s->count = (s->keys + GROUP_KEYS - 1) / GROUP_KEYS;
         s->groups = groups + s->first;
     }
 }
@@ -139,8 +163,8 @@ void attention_block(struct attention_tile *tile, unsigned which, const struct k
         score(&b, s);
     for (struct strip *s = b.strip; s < end; s++)
         for (unsigned r = 0; r < s->rows; r++)
-            attention_exponents(s->groups, s->count, b.scores[s->row + r], b.floor[s->row + r],
-                                &s->weights[r]);
+            attention_exponents(s->groups, (tile->to[s->row + r] - s->first * GROUP_KEYS + 7) / 8,
+                                b.scores[s->row + r], b.floor[s->row + r], &s->weights[r]);
     for (struct strip *s = b.strip; s < end; s++)
         sum_up(&b, s);
     for (struct strip *s = b.strip; s < end; s++)
@@ -148,6 +172,6 @@ void attention_block(struct attention_tile *tile, unsigned which, const struct k
             attention_probabilities(b.scores[s->row + r], s->count, b.halves[s->row + r],
                                     b.factor[s->row + r]);
     for (struct strip *s = b.strip; s < end; s++)
-        values[s->rows - 1](s->groups, s->count, b.halves + s->row, tile->head_dim, s->factors,
-                            tile->out + s->row);
+        values[tile->form == ATTENTION_FORM_INT8_PV][s->rows - 1](
+            s->groups, (s->keys + 3) / 4, b.halves + s->row, tile->head_dim, s->factors, s->out);
 }

@@ -7,6 +7,7 @@
 
 #include "memory/kv_ring.h"
 #include "schema/image.h"
+#include "schema/wire.h"
 
 #define ATTENTION_ROWS 8  // of a tile
 #define KERNEL_ROWS    4  // of a tile that the assembly takes at once
@@ -23,15 +24,19 @@ struct key_group {
 /// Rows of one KV head. Rows are ordered by position, so that what they see starts and ends in that order,
 /// too. Lanes behind ATTENTION_ROWS are padding for loads of four.
 struct attention_tile {
-    int8_t query[2][ATTENTION_ROWS][2 * ROPE_PAIRS_MAX]; // [1]: rotated for the sinks
-    float out[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX];
-    float scale[2][ATTENTION_ROWS + KERNEL_ROWS]; // of the queries, softmax factor included
-    uint32_t top[ATTENTION_ROWS + KERNEL_ROWS];   // m, as the bits of a score; 0: nothing seen yet
-    float sum[ATTENTION_ROWS + KERNEL_ROWS];      // l
-    unsigned from[ATTENTION_ROWS];                // keys of the block that each row sees: [from, to)
+    int8_t query[2][2 * ATTENTION_ROWS]
+                [2 * ROPE_PAIRS_MAX];              // [1]: rotated for the sinks; int16: two for a row
+    float out[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX]; // o, where more blocks follow
+    float *result[ATTENTION_ROWS];                 // where the last block's o / l goes
+    float scale[2][ATTENTION_ROWS + KERNEL_ROWS];  // of the queries, softmax factor included
+    uint32_t top[ATTENTION_ROWS + KERNEL_ROWS];    // m, as the bits of a score; 0: nothing seen yet
+    float sum[ATTENTION_ROWS + KERNEL_ROWS];       // l
+    unsigned from[ATTENTION_ROWS];                 // keys of the block that each row sees: [from, to)
     unsigned to[ATTENTION_ROWS];
+    uint32_t last[ATTENTION_ROWS + KERNEL_ROWS]; // all ones where the block is the row's last one
     unsigned head_dim;
     unsigned rows;
+    enum attention_form form;
 } __attribute__((aligned(64)));
 
 /// Folds a block into the tile's rows, with tile->query[which]. `groups` are those of the block, of which
@@ -50,6 +55,11 @@ typedef void attention_scores(const struct key_group *groups, uint64_t count,
 extern attention_scores attention_scores_1, attention_scores_2, attention_scores_3, attention_scores_4,
     attention_scores_masked_1, attention_scores_masked_2, attention_scores_masked_3,
     attention_scores_masked_4;
+/// The same for queries of 16 bits: row r takes queries[2 * r] and [2 * r + 1], [head_dim / 16][upper,
+/// lower][16].
+extern attention_scores attention_scores_int16_1, attention_scores_int16_2, attention_scores_int16_3,
+    attention_scores_int16_4, attention_scores_masked_int16_1, attention_scores_masked_int16_2,
+    attention_scores_masked_int16_3, attention_scores_masked_int16_4;
 
 /// In four lanes, key j in lane j mod 4: the sum of p, and the largest p * value scale (by its bits: not
 /// negative).
@@ -58,16 +68,27 @@ struct row_weights {
     int32x4_t largest;
 };
 
-/// attention_softmax.S: t[16 * count] of one row to p * value scale, in place.
-void attention_exponents(const struct key_group *groups, uint64_t count, uint32_t *scores, uint32_t floor,
+/// attention_softmax.S: t[8 * eights] of one row to p * value scale, in place.
+void attention_exponents(const struct key_group *groups, uint64_t eights, uint32_t *scores, uint32_t floor,
                          struct row_weights *weights);
 
-/// attention_softmax.S: u of 16 * count keys of one row in two int8 halves: u = 256 * [g][0][j] + [g][1][j].
+/// attention_softmax.S: u of 16 * count keys of one row, or of as many elements of a query, in two int8
+/// halves: u = 256 * [g][0][j] + [g][1][j].
 void attention_probabilities(const uint32_t *weights, uint64_t count, int8_t (*halves)[2][GROUP_KEYS],
                              float factor);
 
-/// attention_values.S: out[r][i] = out[r][i] * factors[0][r] + (sum of u * v) * factors[1][r].
-typedef void attention_values(const struct key_group *groups, uint64_t count,
+/// Where o of a row comes from and goes to.
+struct out_row {
+    const float *from;
+    float *to;
+};
+
+/// attention_values.S, for 4 * quads keys: to[i] = from[i] * factors[0][r] + (sum of u * v) * factors[1][r]
+/// of each row r.
+typedef void attention_values(const struct key_group *groups, uint64_t quads,
                               const int8_t halves[][BLOCK_GROUPS][2][GROUP_KEYS], uint64_t head_dim,
-                              const float32x4_t factors[2], float out[][2 * ROPE_PAIRS_MAX]);
+                              const float32x4_t factors[2], const struct out_row *rows);
 extern attention_values attention_values_1, attention_values_2, attention_values_3, attention_values_4;
+/// The same with upper halves alone: (sum of upper * v) * factors[1][r].
+extern attention_values attention_values_int8_1, attention_values_int8_2, attention_values_int8_3,
+    attention_values_int8_4;

@@ -5,13 +5,15 @@
 // void attention_scores_ROWS(const struct key_group *groups, uint64_t count, const int8_t *queries,
 //                            uint64_t head_dim, const float *query_scales, uint32_t *scores, int32x4_t *tops)
 // void attention_scores_masked_ROWS(... , const uint32_t *visible)
+// void attention_scores_int16_ROWS(...), attention_scores_masked_int16_ROWS(...): queries of 16 bits in two halves
 //
-// x0 groups, advance    x1 groups left    x2 queries, 256 bytes a row    x3 head_dim    x4 a scale for each row
+// x0 groups, advance    x1 groups left    x2 queries, 256 bytes a row (int16: 512, [head_dim / 16][upper, lower][16])
+// x3 head_dim    x4 a scale for each row
 // x5 scores, advance, 1024 bytes a row    x6 tops, a vector for each row, updated
 // x7 (masked) [count][4 rows], advance: bit j for key j; where it is clear the score is 0
 //   x8  constants     x9 walks the queries; scores of a row     x10..x13 walk a key quad each
 //   x14 dims left; mask of a row
-//   x15 bytes of a quad     x16 key scales
+//   x15 bytes of a quad     x16 key scales     w17 (masked) keys that any row sees
 //
 // Keys: [4 quads][head_dim / 4][4 keys][4 dims].
 //
@@ -26,6 +28,7 @@
 //
 // V slots of 4 rows and 16 keys: 16 * head_dim SDOT, 16 FSUB, 16 FMUL, 16 FMLA, 16 SMAX, 16 for STP: 1.25 a
 // pair beside head_dim / 16; masked: 36 more. Bound at head_dim 64: 2.625 cycles a pair, of which 2 are SDOT.
+// int16: twice the SDOT, 16 SHL, and SCVTF (2 slots of V0) instead of FSUB: 4.88 cycles a pair.
 #include "arch/asm.h"
 
         .section .rodata.attention_scores, "a", %progbits
@@ -38,6 +41,7 @@ attention_scores_constants:
         .float  6144.0                  // SCORE_OFFSET
         .endr
         .word   1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768
+        .word   0, 0, 0, 0, 0, 0, 0, 0
 
 // Vector `keys`, 4 dims of a key quad, times those dims of every row.
 .macro dot_rows rows, keys, lane, sum0, sum1, sum2, sum3
@@ -63,13 +67,39 @@ attention_scores_constants:
         dot_rows \rows, v7, 3, \sum0, \sum1, \sum2, \sum3
 .endm
 
-.macro start_row sum0, sum1, sum2, sum3
-        ldp     q\sum0, q\sum1, [x8]
-        ldp     q\sum2, q\sum3, [x8]
+.macro start_row int16, sum0, sum1, sum2, sum3
+        ldp     q\sum0, q\sum1, [x8, #(128 * \int16)]
+        ldp     q\sum2, q\sum3, [x8, #(128 * \int16)]
 .endm
 
-.macro scale_quad sum, scales
+// From the sums of upper halves to those of both.
+.macro shift_row int16, sum0, sum1, sum2, sum3
+        shl     v\sum0\().4s, v\sum0\().4s, #8
+        shl     v\sum1\().4s, v\sum1\().4s, #8
+        shl     v\sum2\().4s, v\sum2\().4s, #8
+        shl     v\sum3\().4s, v\sum3\().4s, #8
+.endm
+
+// `macro` for the sums of every row.
+.macro each_row rows, int16, macro
+        \macro  \int16, 16, 17, 18, 19
+        .if     \rows > 1
+        \macro  \int16, 20, 21, 22, 23
+        .endif
+        .if     \rows > 2
+        \macro  \int16, 24, 25, 26, 27
+        .endif
+        .if     \rows > 3
+        \macro  \int16, 28, 29, 30, 31
+        .endif
+.endm
+
+.macro scale_quad int16, sum, scales
+        .if     \int16
+        scvtf   \sum\().4s, \sum\().4s
+        .else
         fsub    \sum\().4s, \sum\().4s, v12.4s
+        .endif
         fmul    \sum\().4s, \sum\().4s, \scales\().4s
 .endm
 
@@ -80,11 +110,11 @@ attention_scores_constants:
         and     \score\().16b, \score\().16b, v15.16b
 .endm
 
-.macro finish_row masked, row, top, sum0, sum1, sum2, sum3
-        scale_quad \sum0, v4
-        scale_quad \sum1, v5
-        scale_quad \sum2, v6
-        scale_quad \sum3, v7
+.macro finish_row masked, int16, row, top, sum0, sum1, sum2, sum3
+        scale_quad \int16, \sum0, v4
+        scale_quad \int16, \sum1, v5
+        scale_quad \int16, \sum2, v6
+        scale_quad \int16, \sum3, v7
         ldp     q0, q1, [x8, #32]
         ldp     q2, q3, [x8, #32]
         fmla    v0.4s, \sum0\().4s, v13.s[\row]
@@ -108,7 +138,53 @@ attention_scores_constants:
         stp     q2, q3, [x9, #32]
 .endm
 
-.macro score_function name, rows, masked
+// Goes on to the next dims when no row sees any of `keys`.
+.macro unless_hidden masked, keys
+        .if     \masked
+        tst     w17, #\keys
+        b.eq    3f
+        .endif
+.endm
+
+// w17: what any row sees of the group.
+.macro load_seen rows
+        ldr     w17, [x7]
+        .irp    row, 1, 2, 3
+        .if     \rows > \row
+        ldr     w14, [x7, #(4 * \row)]
+        orr     w17, w17, w14
+        .endif
+        .endr
+.endm
+
+// Sums of a group: x10 its keys, x9 queries.
+.macro dot_group rows, masked, int16
+        mov     x14, x3
+        add     x11, x10, x15
+        add     x12, x11, x15
+        add     x13, x12, x15
+2:      .if     \rows > 3
+        ldr     q3, [x9, #(768 << \int16)]
+        .endif
+        .if     \rows > 2
+        ldr     q2, [x9, #(512 << \int16)]
+        .endif
+        .if     \rows > 1
+        ldr     q1, [x9, #(256 << \int16)]
+        .endif
+        ldr     q0, [x9], #(16 << \int16)
+        dot_quad \rows, x10, v16, v20, v24, v28
+        unless_hidden \masked, 0xfff0
+        dot_quad \rows, x11, v17, v21, v25, v29
+        unless_hidden \masked, 0xff00
+        dot_quad \rows, x12, v18, v22, v26, v30
+        unless_hidden \masked, 0xf000
+        dot_quad \rows, x13, v19, v23, v27, v31
+3:      subs    x14, x14, #16
+        b.ne    2b
+.endm
+
+.macro score_function name, rows, masked, int16
 func \name\()_\rows
         stp     d8, d9, [sp, #-64]!
         stp     d10, d11, [sp, #16]
@@ -122,48 +198,29 @@ func \name\()_\rows
         ldr     q12, [x8]
         ldr     q13, [x4]
 1:      ldp     x10, x16, [x0], #16
+        .if     \masked
+        load_seen \rows
+        .endif
         mov     x9, x2
-        mov     x14, x3
-        add     x11, x10, x15
-        add     x12, x11, x15
-        add     x13, x12, x15
-        start_row 16, 17, 18, 19
-        .if     \rows > 1
-        start_row 20, 21, 22, 23
+        each_row \rows, \int16, start_row
+        dot_group \rows, \masked, \int16
+        .if     \int16
+        ldr     x10, [x0, #-16]
+        add     x9, x2, #16
+        each_row \rows, \int16, shift_row
+        dot_group \rows, \masked, \int16
         .endif
-        .if     \rows > 2
-        start_row 24, 25, 26, 27
-        .endif
-        .if     \rows > 3
-        start_row 28, 29, 30, 31
-        .endif
-2:      .if     \rows > 3
-        ldr     q3, [x9, #768]
-        .endif
-        .if     \rows > 2
-        ldr     q2, [x9, #512]
-        .endif
-        .if     \rows > 1
-        ldr     q1, [x9, #256]
-        .endif
-        ldr     q0, [x9], #16
-        dot_quad \rows, x10, v16, v20, v24, v28
-        dot_quad \rows, x11, v17, v21, v25, v29
-        dot_quad \rows, x12, v18, v22, v26, v30
-        dot_quad \rows, x13, v19, v23, v27, v31
-        subs    x14, x14, #16
-        b.ne    2b
         ldp     q4, q5, [x16]
         ldp     q6, q7, [x16, #32]
-        finish_row \masked, 0, v8, v16, v17, v18, v19
+        finish_row \masked, \int16, 0, v8, v16, v17, v18, v19
         .if     \rows > 1
-        finish_row \masked, 1, v9, v20, v21, v22, v23
+        finish_row \masked, \int16, 1, v9, v20, v21, v22, v23
         .endif
         .if     \rows > 2
-        finish_row \masked, 2, v10, v24, v25, v26, v27
+        finish_row \masked, \int16, 2, v10, v24, v25, v26, v27
         .endif
         .if     \rows > 3
-        finish_row \masked, 3, v11, v28, v29, v30, v31
+        finish_row \masked, \int16, 3, v11, v28, v29, v30, v31
         .endif
         .if     \masked
         add     x7, x7, #16
@@ -182,6 +239,8 @@ endfunc \name\()_\rows
 .endm
 
         .irp    rows, 1, 2, 3, 4
-        score_function attention_scores, \rows, 0
-        score_function attention_scores_masked, \rows, 1
+        score_function attention_scores, \rows, 0, 0
+        score_function attention_scores_masked, \rows, 1, 0
+        score_function attention_scores_int16, \rows, 0, 1
+        score_function attention_scores_masked_int16, \rows, 1, 1
         .endr

@@ -2,10 +2,10 @@
 // clang-format off
 // One row of scores to probabilities. Reference: reference/attention_ref.c, fold_block(); exp2.h, exp2_steps().
 //
-// void attention_exponents(const struct key_group *groups, uint64_t count, uint32_t *scores, uint32_t floor,
+// void attention_exponents(const struct key_group *groups, uint64_t eights, uint32_t *scores, uint32_t floor,
 //                          struct row_weights *weights)
 //
-// x0 groups, advance    x1 groups left    x2 scores, advance; replaced by p * value scale
+// x0 groups, advance    x1 keys left, in eights    x2 scores, advance; replaced by p * value scale
 // w3 bits of the score whose p would be 2^-127: what lies below gives 0    x4 sum and largest out
 //   x5 walks the scores 8 keys ahead: 32 bytes behind the last one are read (and not used)
 //   x8 constants    x9 scales of the group's keys, those of its values 128 bytes on
@@ -104,10 +104,12 @@ func attention_exponents
 1:      ldr     x9, [x0, #8]
         add     x0, x0, #16
         begin_and_finish 2, 3, 18, 19, 22, 23, 0, 1, 16, 17, 20, 21, 128
+        subs    x1, x1, #1
+        b.eq    2f
         begin_and_finish 0, 1, 16, 17, 20, 21, 2, 3, 18, 19, 22, 23, 160
         subs    x1, x1, #1
         b.ne    1b
-        stp     q27, q28, [x4]
+2:      stp     q27, q28, [x4]
         ret
 endfunc attention_exponents
 

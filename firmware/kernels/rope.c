@@ -45,32 +45,37 @@ void measure_head(const float *x, uint64_t head_dim, uint32x4_t *largest);
 void quantize_head(const float *x, uint64_t head_dim, int8_t *q, float factor);
 
 // Scales of four heads from their largest magnitudes; the factors are 0 where a head has no finite scale.
-static void scale_4(const uint32x4_t *tops, float *scales, float *factors) {
+static void scale_4(const uint32x4_t *tops, float most, float *scales, float *factors) {
     const uint32x4_t top = vpmaxq_u32(vpmaxq_u32(tops[0], tops[1]), vpmaxq_u32(tops[2], tops[3]));
     const uint32x4_t broken = vcgeq_u32(top, vdupq_n_u32(INFINITY_BITS));
     const uint32x4_t counts = vcgeq_u32(top, vdupq_n_u32(float_bits(ACTIVATION_TINY)));
     const float32x4_t value = vreinterpretq_f32_u32(top);
-    float32x4_t scale = vmulq_n_f32(value, 1.0f / ACTIVATION_MAX);
-    float32x4_t factor = vdivq_f32(vdupq_n_f32(ACTIVATION_MAX), value);
+    float32x4_t scale = vmulq_n_f32(value, 1.0f / most);
+    float32x4_t factor = vdivq_f32(vdupq_n_f32(most), value);
     scale = vbslq_f32(broken, vdupq_n_f32(__builtin_nanf("")), keep(scale, counts));
     vst1q_f32(scales, scale);
     vst1q_f32(factors, keep(factor, vbicq_u32(counts, broken)));
+}
+
+void rotate_and_measure(const struct head_input *heads, unsigned count, unsigned head_dim, float most,
+                        float y[][2 * ROPE_PAIRS_MAX], float *scales, float *factors) {
+    uint32x4_t tops[HEADS_AT_ONCE];
+    for (unsigned h = 0; h < count; h++)
+        if (heads[h].rope)
+            rotate_head(heads[h].x, head_dim, heads[h].rope, y[h], &tops[h]);
+        else
+            measure_head(heads[h].x, head_dim, &tops[h]);
+    for (unsigned h = count; h % 4 != 0; h++)
+        tops[h] = vdupq_n_u32(0);
+    for (unsigned h = 0; h < count; h += 4)
+        scale_4(tops + h, most, scales + h, factors + h);
 }
 
 void rotate_and_quantize(const struct head_input *heads, unsigned count, unsigned head_dim,
                          int8_t q[][2 * ROPE_PAIRS_MAX], float *scales) {
     float rotated[HEADS_AT_ONCE][2 * ROPE_PAIRS_MAX] __attribute__((aligned(16)));
     float factors[HEADS_AT_ONCE];
-    uint32x4_t tops[HEADS_AT_ONCE];
-    for (unsigned h = 0; h < count; h++)
-        if (heads[h].rope)
-            rotate_head(heads[h].x, head_dim, heads[h].rope, rotated[h], &tops[h]);
-        else
-            measure_head(heads[h].x, head_dim, &tops[h]);
-    for (unsigned h = count; h % 4 != 0; h++)
-        tops[h] = vdupq_n_u32(0);
-    for (unsigned h = 0; h < count; h += 4)
-        scale_4(tops + h, scales + h, factors + h);
+    rotate_and_measure(heads, count, head_dim, ACTIVATION_MAX, rotated, scales, factors);
     for (unsigned h = 0; h < count; h++) {
         if (factors[h] != 0.0f)
             quantize_head(heads[h].rope ? rotated[h] : heads[h].x, head_dim, q[h], factors[h]);

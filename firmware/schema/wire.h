@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xdaf40587u // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xaeaf1312u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -126,8 +126,9 @@ enum setting {
     SETTING_INT8_TOKENS = 4, // least tokens of a prompt that is computed with weights requantized to int8; 0: none is
     SETTING_NPU = 5, // a NpuMode
     SETTING_NPU_F16 = 6, // 1: the NPU rounds results that are not queries, keys or values to fp16, 0: none
+    SETTING_ATTENTION = 7, // an AttentionForm
 };
-#define SETTING_COUNT 7 // one past the largest value
+#define SETTING_COUNT 8 // one past the largest value
 
 // u8: what of a prompt the NPU computes
 enum npu_mode {
@@ -137,6 +138,14 @@ enum npu_mode {
     NPU_MODE_ALL = 3,
 };
 #define NPU_MODE_COUNT 4 // one past the largest value
+
+// u8: how attention is computed (docs/attention.md)
+enum attention_form {
+    ATTENTION_FORM_DEFAULT = 0,
+    ATTENTION_FORM_INT8_PV = 1, // probabilities of 8 bits
+    ATTENTION_FORM_INT16 = 2, // queries of 16 bits
+};
+#define ATTENTION_FORM_COUNT 3 // one past the largest value
 
 // u8
 enum query_item {
@@ -318,6 +327,8 @@ struct done {
     uint8_t int8; // 1: the prompt was computed with weights requantized to int8
     uint8_t npu; // the NpuMode that the prompt was computed with
     uint8_t npu_f16; // 1: the NPU has rounded results to fp16
+    uint8_t attention; // AttentionForm
+    uint8_t reserved[7];
     uint32_t prompt_tokens;
     uint32_t cached_tokens;
     uint32_t generated_tokens;
@@ -325,7 +336,7 @@ struct done {
     uint64_t prefill_cycles;
     uint64_t decode_cycles;
 };
-_Static_assert(sizeof(struct done) == 40, "Done has padding");
+_Static_assert(sizeof(struct done) == 48, "Done has padding");
 
 struct status {
     uint64_t cycles;

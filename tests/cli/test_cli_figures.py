@@ -65,6 +65,7 @@ def answer() -> Answer:
         int8=False,
         npu="off",
         npu_f16=False,
+        attention="default",
         cached_tokens=10,
         prefill_cycles=2_400_000_000,
         decode_cycles=1_200_000_000,

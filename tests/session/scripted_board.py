@@ -206,6 +206,7 @@ def done(command: wire.Generate, generated: int, reason: wire.DoneReason) -> Mes
         int8=0,
         npu=0,
         npu_f16=0,
+        attention=0,
         prompt_tokens=command.prompt_tokens,
         cached_tokens=command.keep,
         generated_tokens=generated,

@@ -86,6 +86,7 @@ def test_the_last_message_of_a_kind_is_the_state() -> None:
         int8=0,
         npu=0,
         npu_f16=0,
+        attention=0,
         prompt_tokens=20,
         cached_tokens=19,
         generated_tokens=5,

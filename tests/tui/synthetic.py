@@ -121,6 +121,7 @@ class SyntheticBoard:
             int8=0,
             npu=0,
             npu_f16=0,
+            attention=0,
             prompt_tokens=prompt,
             cached_tokens=0,
             generated_tokens=answer,

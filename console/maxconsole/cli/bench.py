@@ -54,6 +54,7 @@ def speed(
     int8: options.Int8 = wire.INT8_TOKENS,
     npu: options.Npu = options.NpuOffload.OFF,
     npu_f16: options.NpuF16 = False,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     tuning: options.Tuning = None,
     workload: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
@@ -75,6 +76,7 @@ def speed(
         int8_tokens=int8,
         npu=npu.value,
         npu_f16=npu_f16,
+        attention=attention.form,
         timing=timing.value,
     )
     setup = with_tuning(setup, tuning)
@@ -99,6 +101,7 @@ def accuracy(
     int8: options.Int8 = wire.INT8_TOKENS,
     npu: options.Npu = options.NpuOffload.OFF,
     npu_f16: options.NpuF16 = False,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     text: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Text to read; some English if none is given.")
     ] = None,
@@ -119,13 +122,14 @@ def accuracy(
         int8_tokens=int8,
         npu=npu.value,
         npu_f16=npu_f16,
+        attention=attention.form,
         timing="off",
     )
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         result = measure_accuracy(session, words, tokens, progress)
         name = session.prepared.model.name
     if as_json:
-        print_json({"board": board, "model": name, **asdict(result)})
+        print_json({"board": board, "model": name, "attention": attention, **asdict(result)})
     else:
         print_lines(_accuracy_lines(name, result))
 

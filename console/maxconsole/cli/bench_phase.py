@@ -43,6 +43,7 @@ def prefill(
     int8: options.Int8 = wire.INT8_TOKENS,
     npu: options.Npu = options.NpuOffload.OFF,
     npu_f16: options.NpuF16 = False,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -57,6 +58,7 @@ def prefill(
         int8_tokens=int8,
         npu=npu.value,
         npu_f16=npu_f16,
+        attention=attention.form,
         timing=timing.value,
     )
     _run("prefill", workload, setup, as_json)
@@ -70,6 +72,7 @@ def decode(
     model: options.Model = None,
     board: options.Board = DEFAULT_BOARD,
     cores: options.Cores = None,
+    attention: options.Attention = options.AttentionForm.DEFAULT,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -82,6 +85,7 @@ def decode(
         context=workload.context,
         batch=min(prompt_tokens, BATCH_MAX),
         cores=cores,
+        attention=attention.form,
         timing=timing.value,
     )
     _run("decode", workload, setup, as_json)
@@ -143,6 +147,7 @@ def _run(phase: str, workload: Workload, setup: Setup, as_json: bool) -> None:
             "int8": answer.int8,
             "npu": answer.npu,
             "npu_f16": answer.npu_f16,
+            "attention": answer.attention,
             "text": workload.text,
         },
         "breakdown": None if (parts := breakdown(rows)) is None else asdict(parts),

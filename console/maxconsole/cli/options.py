@@ -9,6 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from maxconsole.schema import wire
+
 
 class Carrier(StrEnum):
     """What carries the link, by the names that users know."""
@@ -32,6 +34,18 @@ class NpuOffload(StrEnum):
     PV = "pv"
     LINEAR = "linear"
     ALL = "all"
+
+
+class AttentionForm(StrEnum):
+    """wire.AttentionForm for the command line."""
+
+    DEFAULT = "default"
+    INT8_PV = "int8-pv"
+    INT16 = "int16"
+
+    @property
+    def form(self) -> wire.AttentionForm:
+        return wire.AttentionForm[self.name]
 
 
 Board: TypeAlias = Annotated[
@@ -77,6 +91,10 @@ Npu: TypeAlias = Annotated[
 ]
 NpuF16: TypeAlias = Annotated[
     bool, typer.Option("--npu-f16", help="The NPU rounds its results to fp16: fewer bytes on the bus, less exact.")
+]
+Attention: TypeAlias = Annotated[
+    AttentionForm,
+    typer.Option(help="How attention is computed; what the others cost and gain: docs/attention.md."),
 ]
 Cores: TypeAlias = Annotated[
     int | None,

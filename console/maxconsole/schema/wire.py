@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xDAF40587
+SCHEMA_HASH: Final = 0xAEAF1312
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -142,6 +142,7 @@ class Setting(IntEnum):
     INT8_TOKENS = 4  # least tokens of a prompt that is computed with weights requantized to int8; 0: none is
     NPU = 5  # a NpuMode
     NPU_F16 = 6  # 1: the NPU rounds results that are not queries, keys or values to fp16, 0: none
+    ATTENTION = 7  # an AttentionForm
 
 
 class NpuMode(IntEnum):
@@ -151,6 +152,14 @@ class NpuMode(IntEnum):
     PV = 1  # attention's product with the values
     LINEAR = 2  # projections and feed-forward
     ALL = 3
+
+
+class AttentionForm(IntEnum):
+    """U8: how attention is computed (docs/attention.md)."""
+
+    DEFAULT = 0
+    INT8_PV = 1  # probabilities of 8 bits
+    INT16 = 2  # queries of 16 bits
 
 
 class QueryItem(IntEnum):
@@ -967,22 +976,23 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """40 bytes."""
+    """48 bytes."""
 
-    SIZE: ClassVar[int] = 40
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBBBBIII4xQQ")
+    SIZE: ClassVar[int] = 48
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<IBBBBB7xIII4xQQ")
     DTYPE = codec.Dtype(
-        40,
+        48,
         ("request", "<u4", 0),
         ("reason", "u1", 4),
         ("int8", "u1", 5),
         ("npu", "u1", 6),
         ("npu_f16", "u1", 7),
-        ("prompt_tokens", "<u4", 8),
-        ("cached_tokens", "<u4", 12),
-        ("generated_tokens", "<u4", 16),
-        ("prefill_cycles", "<u8", 24),
-        ("decode_cycles", "<u8", 32),
+        ("attention", "u1", 8),
+        ("prompt_tokens", "<u4", 16),
+        ("cached_tokens", "<u4", 20),
+        ("generated_tokens", "<u4", 24),
+        ("prefill_cycles", "<u8", 32),
+        ("decode_cycles", "<u8", 40),
     )
 
     request: int
@@ -990,6 +1000,7 @@ class Done:
     int8: int  # 1: the prompt was computed with weights requantized to int8
     npu: int  # the NpuMode that the prompt was computed with
     npu_f16: int  # 1: the NPU has rounded results to fp16
+    attention: int  # AttentionForm
     prompt_tokens: int
     cached_tokens: int
     generated_tokens: int
@@ -1005,6 +1016,7 @@ class Done:
                 self.int8,
                 self.npu,
                 self.npu_f16,
+                self.attention,
                 self.prompt_tokens,
                 self.cached_tokens,
                 self.generated_tokens,
@@ -1018,8 +1030,8 @@ class Done:
     @classmethod
     def unpack(cls, data: bytes | memoryview) -> Done:
         """From exactly SIZE bytes."""
-        if len(data) != 40:
-            raise ValueError(f"Done: {len(data)} bytes where 40 are needed")
+        if len(data) != 48:
+            raise ValueError(f"Done: {len(data)} bytes where 48 are needed")
         values = cls.LAYOUT.unpack_from(data)
         return cls(
             request=values[0],
@@ -1027,11 +1039,12 @@ class Done:
             int8=values[2],
             npu=values[3],
             npu_f16=values[4],
-            prompt_tokens=values[5],
-            cached_tokens=values[6],
-            generated_tokens=values[7],
-            prefill_cycles=values[8],
-            decode_cycles=values[9],
+            attention=values[5],
+            prompt_tokens=values[6],
+            cached_tokens=values[7],
+            generated_tokens=values[8],
+            prefill_cycles=values[9],
+            decode_cycles=values[10],
         )
 
 

@@ -37,6 +37,7 @@ class Answer:
     int8: bool  # whether the prompt was computed with weights requantized to int8
     npu: str  # a wire.NpuMode, in words: what of the prompt the NPU computed
     npu_f16: bool  # whether it rounded results to fp16
+    attention: str  # how attention was computed: a wire.AttentionForm, in words
     prompt_tokens: int
     cached_tokens: int
     prefill_cycles: int
@@ -106,6 +107,7 @@ class Answer:
             "int8": self.int8,
             "npu": self.npu,
             "npu_f16": self.npu_f16,
+            "attention": self.attention,
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,
             "generated_tokens": len(self.tokens),
@@ -130,6 +132,11 @@ class Answer:
             "dropped_events": self.dropped_events,
             "lost_frames": self.lost_frames,
         }
+
+
+def attention_words(form: int) -> str:
+    """A wire.AttentionForm as the command line has it."""
+    return (name_of(wire.AttentionForm, form) or "").replace("_", "-")
 
 
 def reason_words(reason: int) -> str:

@@ -86,6 +86,8 @@ class Session:
                 self.use_int8(prepared.setup.int8_tokens)
             if prepared.setup.npu != "off":
                 self.use_npu(prepared.setup.npu, f16=prepared.setup.npu_f16)
+            if prepared.setup.attention != wire.AttentionForm.DEFAULT:
+                self.use_attention(prepared.setup.attention)
         except BaseException:
             self._link.close()
             raise
@@ -252,6 +254,10 @@ class Session:
             self._link.request(wire.Set(setting=wire.Setting.NPU_F16, value=int(f16)))
         except BoardError as error:
             raise UserError(f"cannot use the NPU ({mode}): {error}") from error
+
+    def use_attention(self, form: wire.AttentionForm) -> None:
+        """How attention is computed from now on."""
+        self._link.request(wire.Set(setting=wire.Setting.ATTENTION, value=form))
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""

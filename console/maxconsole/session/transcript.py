@@ -7,7 +7,7 @@ from maxconsole.link.text import printable
 from maxconsole.models.tokenizer import Detokenizer
 from maxconsole.schema import wire
 from maxconsole.session.machine import Badge
-from maxconsole.session.results import Answer, Wall, reason_words
+from maxconsole.session.results import Answer, Wall, attention_words, reason_words
 from maxconsole.session.sampling import Sampling
 from maxconsole.telemetry.npu import since
 from maxconsole.telemetry.snapshot import Snapshot, name_of
@@ -79,6 +79,7 @@ class Transcript:
             int8=bool(done.int8),
             npu=name_of(wire.NpuMode, done.npu) or "",
             npu_f16=bool(done.npu_f16),
+            attention=attention_words(done.attention),
             prompt_tokens=self.command.keep + self.command.prompt_tokens,
             cached_tokens=self.command.keep,
             prefill_cycles=done.prefill_cycles,

@@ -50,10 +50,11 @@ void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const
 }
 
 struct row {
-    int8_t query[2 * ROPE_PAIRS_MAX];
+    int16_t query[2 * ROPE_PAIRS_MAX];
     float out[2 * ROPE_PAIRS_MAX];
     float scale, sum;
     uint32_t top;
+    enum attention_form form;
 };
 
 // 2^(a - b) of two scores' bits, 0 from 127 down on.
@@ -66,9 +67,9 @@ static uint32_t larger(uint32_t a, uint32_t b) {
     return (int32_t)a > (int32_t)b ? a : b;
 }
 
-// Keys at positions [from, to), which lie in one block.
+// Keys at positions [from, to), which lie in one block; the last one divides by the sum.
 static void fold_block(struct row *row, const struct kv_ring *ring, unsigned layer, unsigned head,
-                       uint32_t from, uint32_t to) {
+                       uint32_t from, uint32_t to, int last) {
     unsigned head_dim = ring->shape.head_dim;
     float pv[ATTENTION_BLOCK], lane[4] = {0}, largest = 0.0f;
     uint32_t score[ATTENTION_BLOCK], top = row->top;
@@ -90,19 +91,36 @@ static void fold_block(struct row *row, const struct kv_ring *ring, unsigned lay
     float alpha = exponent(row->top, top);
     row->sum = __builtin_fmaf(row->sum, alpha, (lane[0] + lane[1]) + (lane[2] + lane[3]));
     row->top = top;
+    float over = last ? 1.0f / row->sum : 1.0f;
     int counts = largest >= ACTIVATION_TINY;
     float unit = counts ? largest * (1.0f / PROBABILITY_MAX) : 0.0f;
+    if (row->form == ATTENTION_FORM_INT8_PV)
+        unit *= 256.0f;
     float factor = counts ? PROBABILITY_MAX / largest : 0.0f;
     int32_t total[2 * ROPE_PAIRS_MAX] = {0};
     for (uint32_t j = from; j < to; j++) {
         uint8_t *page = page_at(ring, layer, head, j / 32);
         float rounded = __builtin_fmaf(pv[j - from], factor, ROUND_MAGIC); // half to even
         int32_t u = (int32_t)float_bits(rounded) - ROUND_MAGIC_BITS;
+        if (row->form == ATTENTION_FORM_INT8_PV)
+            u = (u + 128) >> 8;
         for (unsigned i = 0; i < head_dim; i++)
             total[i] += u * *value_at(page, head_dim, j % 32, i);
     }
     for (unsigned i = 0; i < head_dim; i++)
-        row->out[i] = __builtin_fmaf((float)total[i], unit, row->out[i] * alpha);
+        row->out[i] = __builtin_fmaf((float)total[i], unit * over, row->out[i] * (alpha * over));
+}
+
+static void quantize_query(struct row *row, const float *x, const float *rope, unsigned head_dim) {
+    if (row->form == ATTENTION_FORM_INT16) {
+        row->scale = reference_rotate_and_quantize_16(x, rope, head_dim, row->query);
+    } else {
+        int8_t q[2 * ROPE_PAIRS_MAX];
+        row->scale = reference_rotate_and_quantize(x, rope, head_dim, q);
+        for (unsigned i = 0; i < head_dim; i++)
+            row->query[i] = q[i];
+    }
+    row->scale *= LOG2_E / reference_square_root((float)head_dim);
 }
 
 static void attend(const struct kv_ring *ring, unsigned layer, const struct attention *job, unsigned token,
@@ -111,24 +129,21 @@ static void attend(const struct kv_ring *ring, unsigned layer, const struct atte
     unsigned kv_head = head / (job->heads / ring->shape.kv_heads);
     uint32_t position = job->position + token;
     size_t at = token * job->stride + head * head_dim;
-    float factor = LOG2_E / reference_square_root((float)head_dim);
-    struct row row = {.top = 0};
+    struct row row = {.form = job->form};
     uint32_t first = 0;
     if (position >= ring->shape.context) {
         first = position - (ring->shape.context - KV_SINKS) + 1;
-        row.scale =
-            reference_rotate_and_quantize(job->queries + at, job->sink_rope, head_dim, row.query) * factor;
-        fold_block(&row, ring, layer, kv_head, 0, KV_SINKS);
+        quantize_query(&row, job->queries + at, job->sink_rope, head_dim);
+        fold_block(&row, ring, layer, kv_head, 0, KV_SINKS, 0);
     }
-    const float *rope = job->rope + token * head_dim;
-    row.scale = reference_rotate_and_quantize(job->queries + at, rope, head_dim, row.query) * factor;
+    quantize_query(&row, job->queries + at, job->rope + token * head_dim, head_dim);
     for (uint32_t from = first, to; from <= position; from = to) {
         to = (from / ATTENTION_BLOCK + 1) * ATTENTION_BLOCK;
         to = to <= position ? to : position + 1;
-        fold_block(&row, ring, layer, kv_head, from, to);
+        fold_block(&row, ring, layer, kv_head, from, to, to > position);
     }
     for (unsigned i = 0; i < head_dim; i++)
-        job->out[at + i] = row.out[i] * (1.0f / row.sum);
+        job->out[at + i] = row.out[i];
 }
 
 void reference_attention(const struct kv_ring *ring, unsigned layer, const struct attention *job) {

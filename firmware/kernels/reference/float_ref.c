@@ -198,8 +198,8 @@ void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position,
 }
 
 // A product of floats is exact in double: quantize() rounds once, as a fused multiply-add does.
-float reference_rotate_and_quantize(const float *x, const float *row, unsigned head_dim, int8_t *q) {
-    float y[2 * ROPE_PAIRS_MAX] = {0};
+// A head's largest magnitude.
+static float rotate(const float *x, const float *row, unsigned head_dim, float *y) {
     unsigned pairs = head_dim / 2;
     for (unsigned i = 0; i < head_dim; i++) {
         y[i] = x[i];
@@ -209,11 +209,27 @@ float reference_rotate_and_quantize(const float *x, const float *row, unsigned h
                              : __builtin_fmaf(x[i - pairs], s, x[i] * c);
         }
     }
-    float top = largest(y, head_dim);
-    int usable = is_finite(top) && top >= ACTIVATION_TINY;
+    return largest(y, head_dim);
+}
+
+static float scale_of(float top, float most) {
+    return !is_finite(top) ? __builtin_nanf("") : top >= ACTIVATION_TINY ? top * (1.0f / most) : 0.0f;
+}
+
+float reference_rotate_and_quantize(const float *x, const float *row, unsigned head_dim, int8_t *q) {
+    float y[2 * ROPE_PAIRS_MAX] = {0}, top = rotate(x, row, head_dim, y);
     for (unsigned i = 0; i < head_dim; i++)
-        q[i] = usable ? quantize((double)y[i] * (double)(127.0f / top)) : 0;
-    return usable ? top * (1.0f / 127.0f) : is_finite(top) ? 0.0f : __builtin_nanf("");
+        q[i] = scale_of(top, 127.0f) > 0.0f ? quantize((double)y[i] * (double)(127.0f / top)) : 0;
+    return scale_of(top, 127.0f);
+}
+
+float reference_rotate_and_quantize_16(const float *x, const float *row, unsigned head_dim, int16_t *q) {
+    float y[2 * ROPE_PAIRS_MAX] = {0}, top = rotate(x, row, head_dim, y);
+    for (unsigned i = 0; i < head_dim; i++) {
+        float rounded = __builtin_fmaf(y[i], PROBABILITY_MAX / top, ROUND_MAGIC); // half to even
+        q[i] = scale_of(top, 127.0f) > 0.0f ? (int16_t)(float_bits(rounded) - ROUND_MAGIC_BITS) : 0;
+    }
+    return scale_of(top, PROBABILITY_MAX);
 }
 
 float reference_log_sum_exp(const float *x, size_t count) {

@@ -60,5 +60,7 @@ float reference_log_sum_exp(const float *x, size_t count);
 bool reference_logits_above(const float *x, int32_t key);
 void reference_rope_row(const uint32_t *step, unsigned pairs, uint32_t position, float *row);
 float reference_rotate_and_quantize(const float *x, const float *row, unsigned head_dim, int8_t *q);
+/// The same in steps of max|x| / PROBABILITY_MAX.
+float reference_rotate_and_quantize_16(const float *x, const float *row, unsigned head_dim, int16_t *q);
 void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const struct kv_update *update);
 void reference_attention(const struct kv_ring *ring, unsigned layer, const struct attention *job);
