@@ -29,7 +29,9 @@ from maxconsole.session.setup import Prepared, Setup, prepare
 
 pytestmark = pytest.mark.system
 
-CONTEXT, BATCH = 64, 16
+CONTEXT = 64
+#: Enough for four cores to be dealt attention by tokens; smaller ones are dealt tiles.
+BATCH = 64
 #: Prompts from here on take the int8 route, shorter ones the exact one.
 INT8_TOKENS = 32
 #: More than the ring holds.
@@ -156,7 +158,9 @@ Findings = Callable[..., tuple[tuple[str, ...], int]]
 def findings(prepared: Prepared, tmp_path: Path) -> Findings:
     """Runs prefill and decode on a board that checks, with one change to a file of the firmware."""
 
-    def run(name: str = "", change: Callable[[str], str] | None = None, cores: int = 4) -> tuple[tuple[str, ...], int]:
+    def run(
+        name: str = "", change: Callable[[str], str] | None = None, cores: int = 4, tokens: int = 40
+    ) -> tuple[tuple[str, ...], int]:
         used = prepared if change is None else changed(prepared, tmp_path, name, change)
         weights = (used.plan.weight.base, used.image.data)
         machine = EmulatedMachine(Load(used.board, used.firmware.elf, (weights,), check_races=True), silent)
@@ -166,16 +170,17 @@ def findings(prepared: Prepared, tmp_path: Path) -> Findings:
                 session = Session(used, machine)
                 stack.callback(session.close)
                 session.use_cores(cores)
-                ask(session, tokens_of(40), 4)
+                ask(session, tokens_of(tokens), 4)
                 ask(session, tokens_of(3), 2)
             return machine.races(), machine.early_departures()
 
     return run
 
 
+@pytest.mark.parametrize("tokens", [40, 70])  # attention in tiles, by tokens on four cores
 @pytest.mark.parametrize("cores", [2, 4])
-def test_the_firmware_has_no_races(findings: Findings, cores: int) -> None:
-    assert findings(cores=cores) == ((), 0)
+def test_the_firmware_has_no_races(findings: Findings, cores: int, tokens: int) -> None:
+    assert findings(cores=cores, tokens=tokens) == ((), 0)
 
 
 _MEET = re.compile(r"^ +meet\(&?p(ass)?\);$", re.MULTILINE)
