@@ -34,7 +34,6 @@ ALWAYS_INLINE void at_column(const struct half_tile *h, unsigned i, const float 
 // Bits of the largest magnitude of each row from `from` to before `to`. In panels the rows that follow are
 // 256 bytes on, and the next 16 columns farther than the hardware prefetcher follows.
 ALWAYS_INLINE uint32x4_t magnitudes(const struct half_tile *h, unsigned from, unsigned to) {
-    const uint32x4_t sign = vdupq_n_u32(0x80000000u);
     uint32x4_t top[ROWS] = {0};
     for (unsigned i = from; i < to; i += PANEL_COLUMNS) {
         const float *x[ROWS], *smoothing = h->smoothing + i;
@@ -47,8 +46,8 @@ ALWAYS_INLINE uint32x4_t magnitudes(const struct half_tile *h, unsigned from, un
             const float32x4_t by = vld1q_f32(smoothing + j);
             UNROLL
             for (unsigned row = 0; row < ROWS; row++) {
-                uint32x4_t bits = vreinterpretq_u32_f32(vmulq_f32(vld1q_f32(x[row] + j), by));
-                top[row] = vmaxq_u32(top[row], vbicq_u32(bits, sign));
+                const float32x4_t size = vabsq_f32(vmulq_f32(vld1q_f32(x[row] + j), by));
+                top[row] = vmaxq_u32(top[row], vreinterpretq_u32_f32(size));
             }
         }
     }
