@@ -23,7 +23,7 @@ enum npu_output {
 // u32: what became of a job, or why it was refused
 enum npu_code {
     NPU_CODE_DONE = 0,
-    NPU_CODE_BUSY = 1, // refused: NPU_DEPTH jobs are unobserved, or NPU_RECORDS since a barrier; of a job: its end has not come yet
+    NPU_CODE_BUSY = 1, // refused: too many jobs unobserved, or NPU_RECORDS since a barrier; of a job: its end has not come yet
     NPU_CODE_FORMAT = 2, // weights that the device does not multiply, or an unknown output type
     NPU_CODE_SHAPE = 3, // k not a multiple of 64, no rows or panels, more than the maxima, or rows of results that overlap
     NPU_CODE_ALIGNMENT = 4,

@@ -36,7 +36,7 @@ class NpuCode(IntEnum):
     """U32: what became of a job, or why it was refused."""
 
     DONE = 0
-    BUSY = 1  # refused: NPU_DEPTH jobs are unobserved, or NPU_RECORDS since a barrier; of a job: its end has not come yet
+    BUSY = 1  # refused: too many jobs unobserved, or NPU_RECORDS since a barrier; of a job: its end has not come yet
     FORMAT = 2  # weights that the device does not multiply, or an unknown output type
     SHAPE = 3  # k not a multiple of 64, no rows or panels, more than the maxima, or rows of results that overlap
     ALIGNMENT = 4
