@@ -119,7 +119,7 @@ def test_model_pack_fills_the_cache_and_model_list_shows_it(model: str) -> None:
 
 def test_plan_says_what_goes_where(model: str) -> None:
     planned = document("plan", model, "--context", "128")
-    assert [pool["name"] for pool in planned["pools"]] == ["WEIGHT", "ACTIVATION", "KV_CACHE"]
+    assert [pool["name"] for pool in planned["pools"]] == ["WEIGHT", "ACTIVATION", "KV_CACHE", "NPU"]
     text = runner.invoke(app, ["plan", model, "--context", "128"]).stdout
     assert "longest context that fits is 512" in text
 
