@@ -31,3 +31,10 @@ static inline struct interval share_of(struct share share, unsigned count, unsig
 static inline bool is_dealt(struct share share, unsigned unit) {
     return unit % share.parts == share.part;
 }
+
+/// The same back and forth, for units of growing cost: who has the dearest of a round has the cheapest of the
+/// next one.
+static inline bool is_dealt_back_and_forth(struct share share, unsigned unit) {
+    const unsigned place = unit % (2 * share.parts);
+    return place == share.part || place == 2 * share.parts - 1 - share.part;
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requantization of every weight format for the int8 route.
+// Requantization of every weight format for the int8 route, and of q4_1 by tables.
 #include "arch/string.h"
 #include "checkasm/checkasm.h"
 #include "checkasm/panels.h"
@@ -73,7 +73,35 @@ static void check_requantize(const struct check *check) {
     requantize_case(check->variant, TIMED_K, 0, RANDOM, true);
 }
 
+#define TABLE_BOUND 118 // cycles of 16 columns x 32 k: requantize_table.S
+
+static void requantize_table_case(unsigned k, enum filling filling, bool timed) {
+    const uint8_t *packs = make_panel(TENSOR_FORMAT_Q4_1, k, filling);
+    int16_t *multipliers = guarded(PANEL_COLUMNS * sizeof(int16_t));
+    int8_t *got = guarded(int8_panel_bytes(k)), *expected = guarded(int8_panel_bytes(k));
+    for (unsigned i = 0; i < PANEL_COLUMNS; i++)
+        multipliers[i] = (int16_t)(filling == RANDOM ? 1 + random_below(INT16_MAX) : INT16_MAX);
+    struct call call = {.x = {POINTER(packs), POINTER(got), k, POINTER(multipliers)}};
+    call_kernel((const void *)requantize_table_q4_1, &call, timed);
+    call.x[1] = POINTER(expected);
+    call_reference((const void *)reference_requantize_table_q4_1, &call, timed, (uint64_t)k * PANEL_COLUMNS);
+    if (timed)
+        add_bound((uint64_t)k / GROUP * TABLE_BOUND);
+    expect_bytes("weights", (const uint8_t *)got, (const uint8_t *)expected, int8_panel_bytes(k));
+}
+
+static void check_requantize_table(const struct check *check) {
+    (void)check;
+    unsigned step = pack_geometry(TENSOR_FORMAT_Q4_1).k;
+    for (unsigned packs = 1; packs <= 3; packs++)
+        requantize_table_case(packs * step, RANDOM, false);
+    requantize_table_case(step, HIGHEST, false);
+    requantize_table_case(step, LOWEST, false);
+    requantize_table_case(TIMED_K, RANDOM, true);
+}
+
 const struct check checks_requantize[] = {
     EACH_FORMAT("requantize", check_requantize),
+    {"requantize_table_q4_1", check_requantize_table, 0},
     {NULL, NULL, 0},
 };

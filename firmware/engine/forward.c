@@ -16,7 +16,7 @@ static void project(const struct pass *p) {
     const unsigned rows = p->first + p->rows;
     const size_t kv = (size_t)h->kv_heads * h->head_dim;
     const struct interval all = {0, rows}, kept = {p->first, rows};
-    norm_and_quantize(p, f->residual[0], p->weights->attn_norm, rows_of(p, rows), &p->weights->k);
+    norm_and_quantize(p, f->residual, p->weights->attn_norm, rows_of(p, rows), &p->weights->k);
     meet(p);
     linear(p, &p->weights->k, all, f->key, KERNEL_LINEAR_K);
     linear(p, &p->weights->v, all, f->value, KERNEL_LINEAR_V);
@@ -43,7 +43,7 @@ static void attend(const struct pass *p) {
                             .stride = width,
                             .rope = f->rope + (size_t)p->first * h->head_dim,
                             .sink_rope = f->sink_rope,
-                            .out = f->attended,
+                            .out = f->query, // a tile has its queries before it stores
                             .position = p->position + p->first,
                             .rows = p->rows,
                             .heads = h->heads,
@@ -53,24 +53,29 @@ static void attend(const struct pass *p) {
     uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
     if (seen != 0)
         span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * h->head_dim);
-    meet(p);
-    quantize(p, whole_rows(f->attended, width), rows_of(p, p->rows), &p->weights->o);
+    const struct float_rows attended = whole_rows(f->query, width);
+    if (attention_is_by_tokens(p->rows, p->share)) {
+        quantize_dealt(p, attended, p->rows, ATTENTION_TOKENS, &p->weights->o);
+    } else {
+        meet(p);
+        quantize(p, attended, rows_of(p, p->rows), &p->weights->o);
+    }
     meet(p);
     const struct interval all = {0, p->rows};
-    linear_add(p, &p->weights->o, all, f->residual[0] + (size_t)p->first * h->hidden, f->residual[1],
-               KERNEL_LINEAR_O);
+    linear_add(p, &p->weights->o, all, f->residual + (size_t)p->first * h->hidden, KERNEL_LINEAR_O);
 }
 
 static void feed_forward(const struct pass *p) {
     struct forward *f = p->f;
     const struct interval all = {0, p->rows}, mine = rows_of(p, p->rows);
-    norm_and_quantize(p, f->residual[1], p->weights->ffn_norm, mine, &p->weights->gate);
+    float *residual = f->residual + (size_t)p->first * f->model->header->hidden;
+    norm_and_quantize(p, residual, p->weights->ffn_norm, mine, &p->weights->gate);
     meet(p);
     linear_swiglu(p, all);
     meet(p);
-    quantize(p, activated(p), mine, &p->weights->down);
+    quantize_activated(p, mine);
     meet(p);
-    linear_add(p, &p->weights->down, all, f->residual[1], f->residual[0], KERNEL_LINEAR_DOWN);
+    linear_add(p, &p->weights->down, all, residual, KERNEL_LINEAR_DOWN);
 }
 
 static void run_layer(void *context, struct share share) {
@@ -106,7 +111,7 @@ static void run_start(void *context, struct share share) {
     for (unsigned i = rows.from; i < rows.to; i++) {
         rope_row(h->rope_step, h->rope_pairs, start->position + i, f->rope + (size_t)i * h->head_dim);
         embed_row(m->format, m->packs, m->k, start->tokens[i], &f->panels[share.part],
-                  f->residual[0] + (size_t)i * m->k);
+                  f->residual + (size_t)i * m->k);
     }
     span_end(&span, KERNEL_EMBED, NO_LAYER, (uint64_t)(rows.to - rows.from) * m->k);
 }
@@ -133,7 +138,6 @@ bool forward_batch(struct forward *f, const uint32_t *tokens, unsigned count, en
         }
         team_run(f->cores, run_layer, &pass, layer);
     }
-    f->first_row = pass.first;
     return true;
 }
 
@@ -146,8 +150,8 @@ static void run_head(void *context, struct share share) {
 const float *forward_logits(struct forward *f, unsigned row) {
     const struct image_header *h = f->model->header;
     const struct pass alone = {.f = f, .share = whole(), .layer = NO_LAYER};
-    norm_and_quantize(&alone, f->residual[0] + (size_t)(row - f->first_row) * h->hidden,
-                      f->model->output_norm, (struct interval){0, 1}, &f->model->head);
+    norm_and_quantize(&alone, f->residual + (size_t)row * h->hidden, f->model->output_norm,
+                      (struct interval){0, 1}, &f->model->head);
     team_run(f->cores, run_head, f, NO_LAYER);
     return f->logits;
 }

@@ -10,9 +10,9 @@
 // d head_dim, q heads * d, c kv_heads * d, N the board's cores, and K the largest of h, q and f rounded up to
 // a multiple of 64:
 //   ACTIVATION_POOL
-//     2 x B * h * 4      residual stream, double buffered: every addition reads one and writes the other
+//     B * h * 4          residual stream
 //     N x 8 * h * 4      rows that a core normalizes at a time
-//     2 x B * q * 4      queries; attention output
+//     B * q * 4          queries, later what attention has made of them
 //     2 x B * c * 4      keys; values
 //     (B + 1) * f * 4    gate
 //     3 * max(f, h) * 4  output of attn_output, up or ffn_down for few rows
@@ -20,6 +20,9 @@
 //     C * K              quantized rows: int8 values; C is B rounded up to a multiple of 8
 //     C * K / 4          their group scales and sums; as tiles their block scales
 //     C * K / 8          their half sums
+//     C * 4              their row scales
+//     C * F              gate times up as int8 tiles, F = f rounded up to a multiple of 64
+//     C * F / 8          their block scales
 //     C * 4              their row scales
 //     (B + 1) * d * 2    rotations of the batch's positions and of the sinks' query
 //     N x 16 * K         panel that a core is multiplying: int8 weights
@@ -56,19 +59,19 @@ struct forward {
     const struct model *model;
     struct kv_ring ring;
     unsigned batch_max;
-    unsigned cores;     // that take part
-    unsigned rows;      // of the last batch
-    unsigned first_row; // of it that residual[0] begins with, now that all layers are done
-    bool int8;          // the next batch takes the int8 route: kernels/int8_linear.h
+    unsigned cores; // that take part
+    unsigned rows;  // of the last batch
+    bool int8;      // the next batch takes the int8 route: kernels/int8_linear.h
     enum attention_form attention;
-    float *residual[2], *query, *key, *value, *attended, *gate;
+    float *residual, *query, *key, *value, *gate;
     float *normed;  // [cores][NORM_ROWS][hidden]
     float *few;     // [GEMV_ROWS][hidden or ffn]
     float *columns; // [cores][batch_max][16]
     struct activations quantized;
-    struct int8_activations tiles; // in the same memory
-    float *rope;                   // [batch_max][head_dim]
-    float *sink_rope;              // [head_dim]
+    struct int8_activations tiles;     // in the same memory
+    struct int8_activations activated; // gate times up: made while `tiles` are still read
+    float *rope;                       // [batch_max][head_dim]
+    float *sink_rope;                  // [head_dim]
     struct panel panels[BOARD_CORES];
     struct int8_panel int8_panels[BOARD_CORES];
     float *logits;      // [vocabulary, padded to 16]

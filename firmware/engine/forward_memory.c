@@ -20,13 +20,12 @@ static unsigned widest(const struct image_header *h) {
 static bool take_buffers(struct forward *f, const struct image_header *h, size_t rows) {
     const size_t quantized = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     size_t query = (size_t)h->heads * h->head_dim, kv = (size_t)h->kv_heads * h->head_dim, k = widest(h);
+    const size_t ffn = padded_k(h->ffn);
     bool complete = true;
 #define TAKE(pointer, bytes) complete &= ((pointer) = take(bytes)) != NULL
-    TAKE(f->residual[0], rows * h->hidden * sizeof(float));
-    TAKE(f->residual[1], rows * h->hidden * sizeof(float));
+    TAKE(f->residual, rows * h->hidden * sizeof(float));
     TAKE(f->normed, (size_t)BOARD_CORES * NORM_ROWS * h->hidden * sizeof(float));
     TAKE(f->query, rows * query * sizeof(float));
-    TAKE(f->attended, rows * query * sizeof(float));
     TAKE(f->key, rows * kv * sizeof(float));
     TAKE(f->value, rows * kv * sizeof(float));
     TAKE(f->gate, (rows + 1) * h->ffn * sizeof(float));
@@ -36,6 +35,9 @@ static bool take_buffers(struct forward *f, const struct image_header *h, size_t
     TAKE(f->quantized.groups, quantized * k / GROUP * sizeof(struct group_scale));
     TAKE(f->quantized.low_sums, quantized * k / GROUP * sizeof(int32_t));
     TAKE(f->quantized.row_scales, quantized * sizeof(float));
+    TAKE(f->activated.values, quantized * ffn);
+    TAKE(f->activated.steps, quantized * ffn / GROUP * sizeof(int32_t));
+    TAKE(f->activated.row_scales, quantized * sizeof(float));
     TAKE(f->rope, (rows + 1) * h->head_dim * sizeof(float));
     for (struct panel *panel = f->panels; panel < f->panels + BOARD_CORES; panel++) {
         TAKE(panel->weights, panel_weights_bytes(k));

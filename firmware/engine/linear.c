@@ -15,11 +15,11 @@ static struct activations quantized(const struct forward *f, unsigned k, unsigne
     return activations_from(&all, row);
 }
 
-// The same as tiles, from the beginning.
-static struct int8_activations tiled(const struct forward *f, unsigned k) {
-    struct int8_activations all = f->tiles;
-    all.k = padded_k(k);
-    all.block = int8_block(k);
+// The input of m as tiles, from the beginning.
+static struct int8_activations tiled(const struct pass *p, const struct matrix *m) {
+    struct int8_activations all = m == &p->weights->down ? p->f->activated : p->f->tiles;
+    all.k = padded_k(m->k);
+    all.block = int8_block(m->k);
     return all;
 }
 
@@ -28,7 +28,7 @@ static void quantize_here(const struct pass *p, struct float_rows from, struct i
                           const struct matrix *m) {
     const unsigned k = m->k;
     if (p->int8) {
-        const struct int8_activations all = tiled(p->f, k), out = int8_activations_from(&all, rows.from);
+        const struct int8_activations all = tiled(p, m), out = int8_activations_from(&all, rows.from);
         quantize_tiles(&from, rows.to - rows.from, k, m->int8.reciprocals, &out);
     } else {
         const struct activations out = quantized(p->f, k, rows.from);
@@ -44,6 +44,21 @@ void quantize(const struct pass *p, struct float_rows from, struct interval rows
     from.x += rows.from * from.row;
     quantize_here(p, from, rows, m);
     span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)(rows.to - rows.from) * m->k);
+}
+
+void quantize_dealt(const struct pass *p, struct float_rows from, unsigned rows, unsigned unit,
+                    const struct matrix *m) {
+    unsigned done = 0;
+    struct span span;
+    span_begin(&span);
+    for (unsigned row = 0, end; row < rows; row = end, from.x += unit * from.row) {
+        end = row + unit < rows ? row + unit : rows;
+        if (is_dealt_back_and_forth(p->share, row / unit)) {
+            quantize_here(p, from, (struct interval){row, end}, m);
+            done += end - row;
+        }
+    }
+    span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)done * m->k);
 }
 
 // A few rows at a time, so that they are still in the L1 cache when they are quantized.
@@ -110,7 +125,7 @@ static void multiply_panel(const struct pass *p, const struct matrix *m, unsigne
     else
         span_sum_begin(&pieces->unpack);
     if (p->int8) {
-        const struct int8_activations x = tiled(f, m->k);
+        const struct int8_activations x = tiled(p, m);
         requantize_panel(m->format, packs, index, k, &m->int8, &f->int8_panels[part]);
         span_sum_switch(&pieces->unpack, &pieces->multiply);
         gemm_int8_panel(&f->int8_panels[part], &x, rows.from, rows.to, y, stride);
@@ -162,8 +177,8 @@ void add_bias(const struct pass *p, const struct matrix *m, const float *bias, s
     span_end(&span, KERNEL_BIAS, p->layer, (uint64_t)count * width);
 }
 
-void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, const float *from,
-                float *to, enum kernel kernel) {
+void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, float *sum,
+                enum kernel kernel) {
     const struct interval panels = panels_of(p, m);
     const unsigned count = rows.to - rows.from, width = (panels.to - panels.from) * PANEL_COLUMNS;
     const size_t first = (size_t)panels.from * PANEL_COLUMNS;
@@ -175,14 +190,14 @@ void linear_add(const struct pass *p, const struct matrix *m, struct interval ro
     if (is_by_rows(p, rows)) {
         linear_by_rows(p, m, rows, f->few, kernel);
         span_sum_begin(&pieces.finish);
-        add_rows(from + first, m->rows, f->few + first, m->rows, count, width, to + first);
+        add_rows(sum + first, m->rows, f->few + first, m->rows, count, width, sum + first);
     } else {
         for (unsigned i = panels.from; i < panels.to; i++) {
             const size_t at = (size_t)i * PANEL_COLUMNS;
             multiply_panel(p, m, i, rows, columns, PANEL_COLUMNS, &pieces,
                            i == panels.from ? NULL : &pieces.finish);
             span_sum_switch(&pieces.multiply, &pieces.finish);
-            add_rows(from + at, m->rows, columns, PANEL_COLUMNS, count, PANEL_COLUMNS, to + at);
+            add_rows(sum + at, m->rows, columns, PANEL_COLUMNS, count, PANEL_COLUMNS, sum + at);
         }
         emit_product(p, &pieces, kernel, weights_of(panels, m), rows);
     }
@@ -190,41 +205,85 @@ void linear_add(const struct pass *p, const struct matrix *m, struct interval ro
     span_sum_emit(&pieces.finish, KERNEL_RESIDUAL, p->layer, (uint64_t)count * width);
 }
 
-struct float_rows activated(const struct pass *p) {
+// Floats of gate times up from the first of `panels` on: whole rows, or a block's panels, over and over. An
+// odd number of lines from panel to panel: a row's lines then spread over all sets of the L1 cache.
+static struct float_rows activated_floats(const struct pass *p, struct interval panels) {
     float *gate = p->f->gate;
-    // An odd number of lines from panel to panel: a row's lines then spread over all sets of the L1 cache.
-    return p->int8 ? (struct float_rows){gate, PANEL_COLUMNS, (size_t)(p->rows | 1) * PANEL_COLUMNS}
-                   : whole_rows(gate, p->weights->gate.rows);
+    const size_t panel = (size_t)(p->rows | 1) * PANEL_COLUMNS;
+    return p->int8 ? (struct float_rows){gate + panels.from * panel, PANEL_COLUMNS, panel}
+                   : whole_rows(gate + panels.from * PANEL_COLUMNS, p->weights->gate.rows);
 }
 
-void linear_swiglu(const struct pass *p, struct interval rows) {
+// Panels whose columns share a scale as the input of down.
+static unsigned panels_of_block(const struct pass *p) {
+    return int8_block(p->weights->down.k) / PANEL_COLUMNS;
+}
+
+static void swiglu_by_rows(const struct pass *p, struct interval rows, struct interval panels) {
     const struct matrix *gate = &p->weights->gate, *up = &p->weights->up;
-    const struct interval panels = panels_of(p, gate);
     const unsigned count = rows.to - rows.from, width = (panels.to - panels.from) * PANEL_COLUMNS,
                    ffn = gate->rows;
     const size_t first = (size_t)panels.from * PANEL_COLUMNS;
     struct forward *f = p->f;
+    struct span span;
+    linear_by_rows(p, gate, rows, f->gate, KERNEL_LINEAR_GATE);
+    linear_by_rows(p, up, rows, f->few, KERNEL_LINEAR_UP);
+    span_begin(&span);
+    swiglu_rows(f->gate + first, ffn, f->few + first, ffn, count, width);
+    span_end(&span, KERNEL_SWIGLU, p->layer, (uint64_t)count * width);
+}
+
+void linear_swiglu(const struct pass *p, struct interval rows) {
+    const struct matrix *gate = &p->weights->gate, *up = &p->weights->up, *down = &p->weights->down;
+    const unsigned block = p->int8 ? panels_of_block(p) : 1, count = rows.to - rows.from;
+    const struct interval panels = share_of(p->share, panels_in(gate), block);
+    struct forward *f = p->f;
     float *columns = f->columns + (size_t)p->share.part * f->batch_max * PANEL_COLUMNS;
-    const struct float_rows out = activated(p);
+    const struct float_rows out = activated_floats(p, panels);
+    const struct int8_activations tiles = tiled(p, down);
     struct pieces gates = {0}, ups = {0};
+    struct span_sum quantizing = {0}, *last = NULL;
     if (panels.from == panels.to)
         return;
     if (is_by_rows(p, rows)) {
-        linear_by_rows(p, gate, rows, f->gate, KERNEL_LINEAR_GATE);
-        linear_by_rows(p, up, rows, f->few, KERNEL_LINEAR_UP);
-        span_sum_begin(&ups.finish);
-        swiglu_rows(f->gate + first, ffn, f->few + first, ffn, count, width);
-    } else {
-        for (unsigned i = panels.from; i < panels.to; i++) {
-            float *to = out.x + i * out.panel;
-            multiply_panel(p, gate, i, rows, to, out.row, &gates, i == panels.from ? NULL : &ups.finish);
-            multiply_panel(p, up, i, rows, columns, PANEL_COLUMNS, &ups, &gates.multiply);
-            span_sum_switch(&ups.multiply, &ups.finish);
-            swiglu_rows(to, out.row, columns, PANEL_COLUMNS, count, PANEL_COLUMNS);
-        }
-        emit_product(p, &gates, KERNEL_LINEAR_GATE, weights_of(panels, gate), rows);
-        emit_product(p, &ups, KERNEL_LINEAR_UP, weights_of(panels, up), rows);
+        swiglu_by_rows(p, rows, panels);
+        return;
     }
-    span_sum_end(&ups.finish);
-    span_sum_emit(&ups.finish, KERNEL_SWIGLU, p->layer, (uint64_t)count * width);
+    for (unsigned i = panels.from, start = i; i < panels.to; i++) {
+        float *to = out.x + (i - start) * out.panel;
+        multiply_panel(p, gate, i, rows, to, out.row, &gates, last);
+        multiply_panel(p, up, i, rows, columns, PANEL_COLUMNS, &ups, &gates.multiply);
+        last = &ups.finish;
+        span_sum_switch(&ups.multiply, last);
+        swiglu_rows(to, out.row, columns, PANEL_COLUMNS, count, PANEL_COLUMNS);
+        if (p->int8 && (i + 1 == start + block || i + 1 == panels.to)) {
+            span_sum_switch(last, &quantizing);
+            quantize_blocks(&out, count, start * PANEL_COLUMNS, (i + 1 - start) * PANEL_COLUMNS,
+                            down->int8.reciprocals, &tiles);
+            last = &quantizing;
+            start = i + 1;
+        }
+    }
+    span_sum_end(last);
+    emit_product(p, &gates, KERNEL_LINEAR_GATE, weights_of(panels, gate), rows);
+    emit_product(p, &ups, KERNEL_LINEAR_UP, weights_of(panels, up), rows);
+    const uint64_t work = (uint64_t)count * (panels.to - panels.from) * PANEL_COLUMNS;
+    span_sum_emit(&ups.finish, KERNEL_SWIGLU, p->layer, work);
+    if (p->int8)
+        span_sum_emit(&quantizing, KERNEL_QUANTISE, p->layer, work);
+}
+
+void quantize_activated(const struct pass *p, struct interval rows) {
+    const struct matrix *down = &p->weights->down;
+    struct span span;
+    if (!p->int8) {
+        quantize(p, whole_rows(p->f->gate, down->k), rows, down);
+        return;
+    }
+    if (rows.from == rows.to)
+        return;
+    const struct int8_activations all = tiled(p, down), out = int8_activations_from(&all, rows.from);
+    span_begin(&span);
+    finish_tiles(rows.to - rows.from, down->k, &out);
+    span_end(&span, KERNEL_QUANTISE, p->layer, 0);
 }

@@ -11,6 +11,10 @@
 /// Quantizes rows `rows` of x (m->k wide) as input of `m`, for the route of the pass.
 void quantize(const struct pass *p, struct float_rows x, struct interval rows, const struct matrix *m);
 
+/// The same of those units of `unit` rows, of `rows` in all, that this core is dealt back and forth.
+void quantize_dealt(const struct pass *p, struct float_rows x, unsigned rows, unsigned unit,
+                    const struct matrix *m);
+
 /// The same of x[][m->k] normalized, with `weight`.
 void norm_and_quantize(const struct pass *p, const float *x, const float *weight, struct interval rows,
                        const struct matrix *m);
@@ -22,12 +26,13 @@ void linear(const struct pass *p, const struct matrix *m, struct interval rows, 
 void add_bias(const struct pass *p, const struct matrix *m, const float *bias, struct interval rows,
               float *y);
 
-/// to[][m->rows] = from + input times m.
-void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, const float *from,
-                float *to, enum kernel kernel);
+/// sum[][m->rows] += input times m.
+void linear_add(const struct pass *p, const struct matrix *m, struct interval rows, float *sum,
+                enum kernel kernel);
 
-/// swiglu(input times gate, input times up), which activated() tells where to find.
+/// swiglu(input times gate, input times up) as what quantize_activated() goes on with. On the int8 route that
+/// is int8 already: a core quantizes the columns that it has made, a block at a time.
 void linear_swiglu(const struct pass *p, struct interval rows);
 
-/// In f->gate: on the int8 route panel by panel, so that whole lines are written one after the other.
-struct float_rows activated(const struct pass *p);
+/// Rows `rows` of it as the input of down, once all cores are through with it.
+void quantize_activated(const struct pass *p, struct interval rows);

@@ -29,8 +29,12 @@ static inline struct interval rows_of(const struct pass *p, unsigned rows) {
     return share_of(p->share, rows, rows >= ROW_UNIT * p->share.parts ? ROW_UNIT : small);
 }
 
+static inline unsigned panels_in(const struct matrix *m) {
+    return (m->rows + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+}
+
 static inline struct interval panels_of(const struct pass *p, const struct matrix *m) {
-    return share_of(p->share, (m->rows + PANEL_COLUMNS - 1) / PANEL_COLUMNS, 1);
+    return share_of(p->share, panels_in(m), 1);
 }
 
 static inline void meet(const struct pass *p) {

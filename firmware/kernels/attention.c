@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention.h"
 
+#include <stdbool.h>
+
 #include "arch/string.h"
 #include "kernels/attention_block.h"
 #include "kernels/neon.h"
@@ -145,10 +147,12 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
     struct attention_tile tile;
     unsigned group = job->heads / ring->shape.kv_heads, rows = job->rows * group, unit = 0;
     const float factor = score_factor(ring->shape.head_dim);
+    const bool by_tokens = attention_is_by_tokens(job->rows, share);
     uint64_t seen = 0;
     for (unsigned kv_head = 0; kv_head < ring->shape.kv_heads; kv_head++) {
         for (unsigned first = 0; first < rows; first += ATTENTION_ROWS) {
-            if (!is_dealt(share, unit++))
+            const unsigned tokens = first / group / ATTENTION_TOKENS;
+            if (!(by_tokens ? is_dealt_back_and_forth(share, tokens) : is_dealt(share, unit++)))
                 continue;
             unsigned count = rows - first < ATTENTION_ROWS ? rows - first : ATTENTION_ROWS;
             struct tile_job t = {.ring = ring,

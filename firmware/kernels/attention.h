@@ -21,6 +21,7 @@
 // and dot is an int32 that is rounded to a float: twice the work of QK.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,14 +40,22 @@ struct attention {
     size_t stride;          // floats from row to row of queries and out
     const float *rope;      // [rows][head_dim]: rope_row of each token
     const float *sink_rope; // [head_dim]: rope_row of position context - 1
-    float *out;             // [rows][heads * head_dim]
+    float *out;             // [rows][heads * head_dim]; may be `queries`
     uint32_t position;
     unsigned rows;
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one
     enum attention_form form;
 };
 
-/// The part of it that is `share`'s. Cores get tiles of eight query rows of a KV head in turn.
-/// Returns how many keys its rows have seen, summed over the rows of all heads.
+#define ATTENTION_TOKENS 8 // whose heads a core has all, where there are enough
+
+/// Whether cores get all heads of ATTENTION_TOKENS tokens, back and forth. What they go on with is then
+/// theirs.
+static inline bool attention_is_by_tokens(unsigned rows, struct share share) {
+    return rows >= 2 * ATTENTION_TOKENS * share.parts;
+}
+
+/// The part of it that is `share`'s. Where it is not divided by tokens, cores get tiles of eight query rows
+/// of a KV head in turn. Returns how many keys its rows have seen, summed over the rows of all heads.
 uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
                    struct share share);

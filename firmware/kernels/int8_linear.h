@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products for long prompts: weights requantized to int8 with one scale per column over all of K
-// (requantize.h), activations int8 with an integer scale per block of K. For every row m and column n
+// (requantize.h), activations int8 with a scale per block of K, an integer that stands for its share of the
+// row's: a / 2^31. For every row m and column n, with D[b] the dot product of everything up to block b,
 //
-//   sum[m][n] = sum over blocks b of  a[m][b] * dot over the block of  qa[m][k] * qw[n][k]      int64, exact
-//   y[m][n]   = (float)(double)sum * (E[n] * SA[m])
+//   sum[m][n] = sum over blocks b of  round(D[b] * (a[m][b] - a[m][b + 1]) / 2^31)          a beyond the
+//   last: 0 y[m][n]   = (float)sum * (E[n] * SA[m])
 //
-// With D[b] the dot product of everything up to block b, the same sum is that of D[b] * (a[b] - a[b + 1]),
-// where a beyond the last block is 0. So the kernel never clears its int32 accumulators, and what is stored
-// are those steps. D fits int32 up to k = 131072.
+// which is the sum of the blocks' dot products times their scales, each rounded to units of the largest
+// scale, half up. The kernel never clears its accumulators within K: steps a[b] - a[b + 1] are what is
+// stored. Everything fits int32 up to k = 65536.
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +29,7 @@ static inline unsigned int8_block(unsigned k) {
 /// shorter).
 struct int8_activations {
     int8_t *values;    // [rows / 8][k / 4][8 rows][4 k], in -127..127
-    int32_t *steps;    // [rows / 8][blocks][8 rows]: this block's scale less the next one's
+    int32_t *steps;    // [rows / 8][blocks][8 rows]: this block's scale less the next one's, in 2^-31
     float *row_scales; // [rows]: SA
     unsigned k, block; // k is a multiple of 32
 };
@@ -64,13 +65,23 @@ static inline struct float_rows whole_rows(float *x, unsigned k) {
 }
 
 /// Quantizes `rows` rows of `k` values, each value first multiplied by its channel's smoothing[k].
-///   row scale   s = max|x| / (127 * 65535)
-///   block scale a = clamp(ceil(max|x in block| / (127 * s)), 1, 65535)
-///   values      round_half_even(x * (1 / (s * a))), which is within -127..127
-/// k is a multiple of 32; out->k may be larger: the rest is zero, as are rows up to the next multiple of 8. A
-/// row with an infinity or a NaN gets a NaN scale and zero values.
+///   row scale   max|x| / 127
+///   block scale trunc(max|x in block| / max|x| * 2^31), at most 2^31 - 1
+///   values      round_half_even(x * (127 / max|x in block|)), which is within -127..127: the product is
+///   exact
+/// Values depend on their block alone. k is a multiple of 32; out->k may be larger: the rest is zero, as are
+/// rows up to the next multiple of 8. An infinity or a NaN gives its row a NaN scale and its block zero
+/// values.
 void quantize_tiles(const struct float_rows *from, unsigned rows, unsigned k, const float *smoothing,
                     const struct int8_activations *out);
+
+/// Its two halves. Columns [first, first + k), of which from->x begins with the first: whole blocks, or up to
+/// the last column. Leaves each block's maximum where its step will be.
+void quantize_blocks(const struct float_rows *from, unsigned rows, unsigned first, unsigned k,
+                     const float *smoothing, const struct int8_activations *out);
+
+/// Once all `k` columns have been through it: row scales, steps, and zeros up to out->k.
+void finish_tiles(unsigned rows, unsigned k, const struct int8_activations *out);
 
 /// Rows [from, to) times one panel (panel->k = a->k). y: rows of 16, `stride` floats apart, the first one row
 /// `from`.

@@ -77,15 +77,19 @@
         zip2    v17.8h, v17.8h, v17.8h
 .endm
 
-// v8, v9: low or high nibbles of packed codes of quad 0 and quad 1.
-.macro nibbles first, second, high
+// Low or high nibbles of packed codes of quad 0 and quad 1.
+.macro nibbles_to to_first, to_second, first, second, high
         .if     \high
-        ushr    v8.16b, \first\().16b, #4
-        ushr    v9.16b, \second\().16b, #4
+        ushr    \to_first\().16b, \first\().16b, #4
+        ushr    \to_second\().16b, \second\().16b, #4
         .else
-        and     v8.16b, \first\().16b, v31.16b
-        and     v9.16b, \second\().16b, v31.16b
+        and     \to_first\().16b, \first\().16b, v31.16b
+        and     \to_second\().16b, \second\().16b, v31.16b
         .endif
+.endm
+
+.macro nibbles first, second, high
+        nibbles_to v8, v9, \first, \second, \high
 .endm
 
 // v10..v13 to the int8 weights of run \run.
@@ -112,6 +116,27 @@
         sqrdmulh v12.8h, v12.8h, v\run\().8h
         sqrdmulh v13.8h, v13.8h, v\run\().8h
         store_run \out, \run
+.endm
+
+// The same in two steps, of which the second one follows the first one of the next run: where V0 already has work, stores
+// and what else goes on either pipe do not take its slots. Products p0, p1 of quad 0, p2, p3 of quad 1; p0 and p2 may be
+// the codes themselves.
+.macro multiply_run run, first, second, p0, p1, p2, p3
+        smull2  \p1\().8h, \first\().16b, v\run\().16b
+        smull   \p0\().8h, \first\().8b, v\run\().8b
+        smull2  \p3\().8h, \second\().16b, v\run\().16b
+        smull   \p2\().8h, \second\().8b, v\run\().8b
+        sqrdmulh \p0\().8h, \p0\().8h, v18.8h
+        sqrdmulh \p1\().8h, \p1\().8h, v19.8h
+        sqrdmulh \p2\().8h, \p2\().8h, v20.8h
+        sqrdmulh \p3\().8h, \p3\().8h, v21.8h
+.endm
+.macro narrow_run out, run, p0, p1, p2, p3
+        sqxtn   v\p0\().8b, v\p0\().8h
+        sqxtn   v\p2\().8b, v\p2\().8h
+        sqxtn2  v\p0\().16b, v\p1\().8h
+        sqxtn2  v\p2\().16b, v\p3\().8h
+        stp     q\p0, q\p2, [\out, #(32 * \run)]
 .endm
 
 // rdm(q s, scale) of the codes in \first and \second.

@@ -7,31 +7,49 @@
 // q6_k 8, of which 4 are shifts (V1); bound 12 cycles, 13 for q5_0 and q6_k.
 #include "kernels/requantize_macros.h"
 
-.macro take_off
-        sub     v8.16b, v8.16b, v30.16b
-        sub     v9.16b, v9.16b, v30.16b
+// Codes of even runs are in v8 and v9, their products in v8, v16, v9, v17; of odd ones in v10 and v12, v10 to v13.
+.macro eight_runs codes, out
+        even_run \codes, 0, v22, v26
+        odd_run \codes, \out, 1, v23, v27
+        even_run \codes, 2, v24, v28, \out
+        odd_run \codes, \out, 3, v25, v29
+        even_run \codes, 4, v22, v26, \out
+        odd_run \codes, \out, 5, v23, v27
+        even_run \codes, 6, v24, v28, \out
+        odd_run \codes, \out, 7, v25, v29
+        narrow_run \out, 7, 10, 11, 12, 13
+        add     \out, \out, #256
 .endm
 
-// Run \run of a half; its two quads' vectors are \first and \second.
-.macro nibble_run out, run, first, second
-        nibbles \first, \second, (\run / 4)
-        take_off
-        run_without_minimum \out, \run
+// A run, and the end of the one before, if there is one: then \out is given.
+.macro even_run codes, run, first, second, out
+        \codes  v8, v9, \run, \first, \second
+        multiply_run \run, v8, v9, v8, v16, v9, v17
+        .ifnb   \out
+        narrow_run \out, (\run-1), 10, 11, 12, 13
+        .endif
+.endm
+.macro odd_run codes, out, run, first, second
+        \codes  v10, v12, \run, \first, \second
+        multiply_run \run, v10, v12, v10, v11, v12, v13
+        narrow_run \out, (\run-1), 8, 16, 9, 17
+.endm
+
+.macro take_off_from first, second
+        sub     \first\().16b, \first\().16b, v30.16b
+        sub     \second\().16b, \second\().16b, v30.16b
+.endm
+
+.macro nibble_codes to_first, to_second, run, first, second
+        nibbles_to \to_first, \to_second, \first, \second, (\run/4)
+        take_off_from \to_first, \to_second
 .endm
 
 .macro nibble_half out, columns
         ld1     {v22.16b-v25.16b}, [x0], #64
         ld1     {v26.16b-v29.16b}, [x0], #64
         repeat_columns \columns
-        nibble_run \out, 0, v22, v26
-        nibble_run \out, 1, v23, v27
-        nibble_run \out, 2, v24, v28
-        nibble_run \out, 3, v25, v29
-        nibble_run \out, 4, v22, v26
-        nibble_run \out, 5, v23, v27
-        nibble_run \out, 6, v24, v28
-        nibble_run \out, 7, v25, v29
-        add     \out, \out, #256
+        eight_runs nibble_codes, \out
 .endm
 
 .macro nibble_group
@@ -56,30 +74,22 @@ func requantize_q4_0
         requantize_end
 endfunc requantize_q4_0
 
-// Bit \run of the high bits in v14 and v16 (of quad 0 and 1), as bit 4 of the codes. v15 holds 16 in every byte.
-.macro fifth_bit run
+// Bit \run of the high bits at [x7 + \at], as bit 4 of the codes. v15 holds 16 in every byte.
+.macro fifth_bit codes, run, at
+        ldr     q14, [x7, #\at]
         .if     \run < 4
-        shl     v10.16b, v14.16b, #(4 - \run)
-        shl     v11.16b, v16.16b, #(4 - \run)
-        bit     v8.16b, v10.16b, v15.16b
-        bit     v9.16b, v11.16b, v15.16b
-        .elseif \run == 4
-        bit     v8.16b, v14.16b, v15.16b
-        bit     v9.16b, v16.16b, v15.16b
-        .else
-        ushr    v10.16b, v14.16b, #(\run - 4)
-        ushr    v11.16b, v16.16b, #(\run - 4)
-        bit     v8.16b, v10.16b, v15.16b
-        bit     v9.16b, v11.16b, v15.16b
+        shl     v14.16b, v14.16b, #(4 - \run)
+        .elseif \run > 4
+        ushr    v14.16b, v14.16b, #(\run - 4)
         .endif
+        bit     \codes\().16b, v14.16b, v15.16b
+        sub     \codes\().16b, \codes\().16b, v15.16b
 .endm
 
-.macro five_bit_run out, run, first, second
-        nibbles \first, \second, (\run / 4)
-        fifth_bit \run
-        sub     v8.16b, v8.16b, v15.16b
-        sub     v9.16b, v9.16b, v15.16b
-        run_without_minimum \out, \run
+.macro five_bit_codes to_first, to_second, run, first, second
+        nibbles_to \to_first, \to_second, \first, \second, (\run/4)
+        fifth_bit \to_first, \run, 0
+        fifth_bit \to_second, \run, 16
 .endm
 
 // x7 high bits, advance. The half's scales are in \columns.
@@ -87,17 +97,8 @@ endfunc requantize_q4_0
         ld1     {v22.16b-v25.16b}, [x0], #64
         ld1     {v26.16b-v29.16b}, [x0], #64
         repeat_columns \columns
-        ldr     q14, [x7], #16
-        ldr     q16, [x7], #16
-        five_bit_run \out, 0, v22, v26
-        five_bit_run \out, 1, v23, v27
-        five_bit_run \out, 2, v24, v28
-        five_bit_run \out, 3, v25, v29
-        five_bit_run \out, 4, v22, v26
-        five_bit_run \out, 5, v23, v27
-        five_bit_run \out, 6, v24, v28
-        five_bit_run \out, 7, v25, v29
-        add     \out, \out, #256
+        eight_runs five_bit_codes, \out
+        add     x7, x7, #32
 .endm
 
 .macro five_bit_group
@@ -112,7 +113,7 @@ endfunc requantize_q4_0
         mov     x0, x7
 .endm
 
-// x6 scale lines, advances   x7 high bits, advance   v14, v16 high bits of a half   v15 16 in every byte
+// x6 scale lines, advances   x7 high bits, advance   v14 high bits of a half   v15 16 in every byte
 // v30 scales of columns 8..15
 func requantize_q5_0
         requantize_begin
@@ -126,22 +127,29 @@ func requantize_q5_0
         requantize_end
 endfunc requantize_q5_0
 
+// Codes that nothing is to be done with: they are multiplied where they are.
+.macro byte_pair out, run, next_run, even_first, even_second, odd_first, odd_second, before
+        multiply_run \run, \even_first, \even_second, v8, v16, v9, v17
+        .ifnb   \before
+        narrow_run \out, (\run-1), 10, 11, 12, 13
+        .endif
+        multiply_run \next_run, \odd_first, \odd_second, v10, v11, v12, v13
+        narrow_run \out, \run, 8, 16, 9, 17
+.endm
+
 // x7 second quad of a half, 128 bytes from the first.
 .macro byte_half out, columns
         repeat_columns \columns
         add     x7, x0, #128
         ld1     {v22.16b-v25.16b}, [x0], #64
         ld1     {v26.16b-v29.16b}, [x7], #64
-        run_without_minimum \out, 0, v22, v26
-        run_without_minimum \out, 1, v23, v27
-        run_without_minimum \out, 2, v24, v28
-        run_without_minimum \out, 3, v25, v29
+        byte_pair \out, 0, 1, v22, v26, v23, v27
+        byte_pair \out, 2, 3, v24, v28, v25, v29, before
         ld1     {v22.16b-v25.16b}, [x0], #64
         ld1     {v26.16b-v29.16b}, [x7], #64
-        run_without_minimum \out, 4, v22, v26
-        run_without_minimum \out, 5, v23, v27
-        run_without_minimum \out, 6, v24, v28
-        run_without_minimum \out, 7, v25, v29
+        byte_pair \out, 4, 5, v22, v26, v23, v27, before
+        byte_pair \out, 6, 7, v24, v28, v25, v29, before
+        narrow_run \out, 7, 10, 11, 12, 13
         mov     x0, x7
         add     \out, \out, #256
 .endm
@@ -199,7 +207,7 @@ endfunc requantize_q8_0
         bit     v8.16b, v10.16b, v15.16b
         bit     v9.16b, v11.16b, v15.16b
         .endif
-        take_off
+        take_off_from v8, v9
         run_without_minimum \out, \run
 .endm
 

@@ -7,6 +7,7 @@ from desk import WORDS, Desk
 from driving import ask, drive, notices, screen_text, start, type_text, wait_for
 from textual.pilot import Pilot
 
+from maxconsole.boards import DEFAULT_BOARD
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.chat import Speaker
 from maxconsole.tui.figures.choices import Counters, Order, PhaseChoice
@@ -268,7 +269,8 @@ def test_without_a_board_of_one_s_own_the_cursor_begins_on_the_default_one() -> 
     async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
         await pilot.press("f2")
         await wait_for(pilot, lambda: "▸ " in screen_text(app))
-        assert "▸ rpi5-virtual" in screen_text(app)
+        assert f"▸ {DEFAULT_BOARD} " in screen_text(app)
+        assert "  aimax395  " in screen_text(app)  # the list is not scrolled where all of it has room
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.screen is app.main)
 

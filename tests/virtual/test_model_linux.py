@@ -16,6 +16,7 @@ from maxconsole.virtual.linux_command import main
 from maxconsole.virtual.linux_program import read_program
 from maxconsole.virtual.linux_results import Results
 from maxconsole.virtual.plugin import Mode
+from maxconsole.virtual.qemu import PluginsMissing, find_user_qemu
 
 SOURCE = Path(__file__).parent / "linux" / "program.c"
 TURNS = 10
@@ -29,6 +30,10 @@ def build(output: Path, *options: str, compiler: str = "aarch64-linux-gnu-gcc") 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        find_user_qemu()
+    except PluginsMissing as missing:
+        pytest.skip(str(missing))
     return build(tmp_path_factory.mktemp("linux") / "program", "-static", "-no-pie")
 
 

@@ -18,6 +18,7 @@ KV_PAGE_TOKENS = 32
 _F32_BYTES = 4
 _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
+_BLOCK_SCALE_BYTES = 4  # of a tile: a block has a group at least
 _TILE_ROWS = 8  # quantized rows are padded to
 _FEW_ROWS = 3  # that are multiplied one by one
 _HALF_SUM_BYTES = 4  # sum of the group's first half, for formats with two scales in a group
@@ -46,12 +47,13 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
     """Buffers of one forward pass over `batch` tokens on `cores` cores, in bytes; each is whole cache lines."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
+    ffn = align_up(facts.ffn, 2 * GROUP)
     rows = align_up(batch, _TILE_ROWS)
     groups = rows * k // GROUP
     buffers = {
-        "residual stream, double buffered": 2 * align_up(batch * facts.hidden * _F32_BYTES, IMAGE_ALIGN),
+        "residual stream": batch * facts.hidden * _F32_BYTES,
         "normalized rows of each core": cores * _TILE_ROWS * facts.hidden * _F32_BYTES,
-        "queries, attention output": 2 * align_up(batch * query * _F32_BYTES, IMAGE_ALIGN),
+        "queries, attention output": batch * query * _F32_BYTES,
         "keys, values": 2 * align_up(batch * kv * _F32_BYTES, IMAGE_ALIGN),
         "gate": (batch + 1) * facts.ffn * _F32_BYTES,
         "outputs of few rows": _FEW_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES,
@@ -60,6 +62,9 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
         "quantized rows: group scales and sums": groups * _GROUP_SCALE_BYTES,
         "quantized rows: half sums": groups * _HALF_SUM_BYTES,
         "quantized rows: row scales": rows * _F32_BYTES,
+        "gate times up as tiles": rows * ffn,
+        "gate times up as tiles: block scales": rows * ffn // GROUP * _BLOCK_SCALE_BYTES,
+        "gate times up as tiles: row scales": rows * _F32_BYTES,
         "rotations": (batch + 1) * facts.head_dim * _F32_BYTES,
         "weight panel of each core": cores * PANEL_COLUMNS * k,
         "weight panel: scales": cores * align_up(k // GROUP * PANEL_COLUMNS * 2 * _F32_BYTES, IMAGE_ALIGN),

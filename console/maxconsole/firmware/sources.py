@@ -20,6 +20,7 @@ _ENGINE_ONLY = ("engine/main.c", "engine/serve.c")
 _FLAGS = (
     "-ffreestanding",
     "-fno-pie",
+    "-ffixed-x18",  # the platform's register (AAPCS64 6.1.1), which neither C nor assembly touches
     "-fno-stack-protector",
     "-mno-outline-atomics",  # the helpers live in a library that is not linked
     "-fno-omit-frame-pointer",  # backtraces walk the frame records

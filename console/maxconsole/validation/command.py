@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/validate-board and scripts/bench-engine: runs checks and prints a table for each."""
+"""scripts/validate-board, bench-engine and bench-against-llama-cpp: runs checks and prints a table for each."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from maxconsole.validation.check import AtLeast, AtMost, Bench, Check, Group, Ou
 from maxconsole.validation.engine_runs import LINEAR, Prompt, run, total
 from maxconsole.validation.llama_build import REPACKED
 from maxconsole.validation.llama_layers import SomeLayers, whole_file
-from maxconsole.validation.llama_models import QWEN_15, QWEN_15_K, Shape
+from maxconsole.validation.llama_models import LLAMA_1B, QWEN_15, QWEN_15_K, Shape
 from maxconsole.validation.llama_runs import Job, whole
 from maxconsole.validation.store import Figures
 
@@ -161,4 +161,9 @@ E5C = Check(
     "E5c",
     "prefill against llama.cpp, Qwen2.5 1.5B, Q4_0, repacked",
     lambda bench: _compare_shape(bench, QWEN_15, 1.25, "target"),
+)
+E5D = Check(
+    "E5d",
+    "prefill against llama.cpp, Llama 3.2 1B, Q4_K_M",
+    lambda bench: _compare_shape(bench, LLAMA_1B, 2.0, "as E5b"),
 )

@@ -44,7 +44,7 @@ class Prompt:
     def setup(self) -> Setup:
         context = self.context or self.workload.context
         model = None if self.model is None else str(self.model)
-        batch = self.context // 2 or min(BATCH_MAX, self.tokens)
+        batch = min(BATCH_MAX, self.context // 2 or self.tokens)
         return Setup(self.board, model, context=context, batch=batch, cores=self.cores, timing="timed")
 
     @property
@@ -58,7 +58,8 @@ class Prompt:
 def run(bench: Bench, prompt: Prompt) -> Figures:
     """Cycles, work and L1D traffic of each kernel, summed over cores, as PHASE.KERNEL.cycles and so on.
 
-    `prefill` and `decode` are core 0's cycles from the tokens to the logits.
+    `prefill` and `decode` are core 0's cycles from the tokens to the logits. `map.lookups` and so on are those of the
+    KV ring's index map, up to the last token.
     """
     prepared = prepare(prompt.setup)
     facts = (prepared.firmware.build_id, str(prepared.image.header.header_crc), prompt.label)
@@ -73,7 +74,15 @@ def run(bench: Bench, prompt: Prompt) -> Figures:
 def _measure(prepared: Prepared, prompt: Prompt) -> Figures:
     with Session.open(prepared.setup) as session:
         (answer,) = measure(session, prompt.workload, 1).answers
-    return {"prefill": float(answer.prefill_cycles), "decode": float(answer.decode_cycles), **_kernels(answer)}
+        kv = session.snapshot().kv
+    assert kv is not None  # it comes with every batch
+    ring = {name: float(getattr(kv, f"map_{name}")) for name in ("entries", "lookups", "accesses", "refills")}
+    return {
+        "prefill": float(answer.prefill_cycles),
+        "decode": float(answer.decode_cycles),
+        **{f"map.{name}": count for name, count in ring.items()},
+        **_kernels(answer),
+    }
 
 
 def _kernels(answer: Answer) -> Figures:

@@ -69,20 +69,22 @@ class Job(Generic[ModelT_co]):
         return tuple(map(str, (self.threads, self.prompt, self.generated, *options)))
 
 
-def measure(bench: Bench, job: Job[ModelFile]) -> Figures:
+def measure(bench: Bench, job: Job[ModelFile], repetition: int = 0) -> Figures:
     """`cycles` of the main thread for all tokens, waiting included; the rest are counts of all threads.
 
     Only what happens while llama.cpp evaluates tokens is modeled: loading, repacking and sampling are not. Caches are
-    empty at the first token. Counts of the job's regions are there as NAME.cycles and so on.
+    empty at the first token. Counts of the job's regions are there as NAME.cycles and so on. Another `repetition` is
+    another run of the same.
     """
     program = llama_program(job.build, bench.note)
+    name = job.name + f"-run{repetition}" * bool(repetition)
 
     def run() -> Figures:
-        bench.note(f"running {job.name}")
+        bench.note(f"running {name}")
         return _run(program, job)
 
-    facts = (job.name, program.name, job.build.key, repr(job.regions), *job.model.inputs)
-    return bench.store.figures(f"llama-{job.name}", facts, run)
+    facts = (name, program.name, job.build.key, repr(job.regions), *job.model.inputs)
+    return bench.store.figures(f"llama-{name}", facts, run)
 
 
 def _run(program: Path, job: Job[ModelFile]) -> Figures:

@@ -7,6 +7,7 @@ from maxconsole.validation import (
     engine_decode,
     engine_kernels,
     engine_llama,
+    engine_map,
     engine_prefill,
     engine_sizes,
     llama_decode,
@@ -28,16 +29,22 @@ BOARD_CHECKS: tuple[Check, ...] = (
     memory.CHECK,
 )
 
-ENGINE_CHECKS: tuple[Check, ...] = (
-    engine_kernels.CHECK,
-    engine_prefill.E2,
-    engine_prefill.E3,
+LLAMA_CHECKS: tuple[Check, ...] = (
     engine_llama.E4,
     engine_llama.E5,
     engine_llama.E5B,
     engine_llama.E5C,
+    engine_llama.E5D,
+)
+
+ENGINE_CHECKS: tuple[Check, ...] = (
+    engine_kernels.CHECK,
+    engine_prefill.E2,
+    engine_prefill.E3,
+    *LLAMA_CHECKS,
     engine_decode.E7,
     engine_decode.E8,
     engine_prefill.E9,
+    engine_map.MAP,
     engine_sizes.CHECK,
 )

@@ -17,8 +17,12 @@ PROGRAM = "qemu-system-aarch64"
 USER_PROGRAM = "qemu-aarch64"
 OLDEST = (7, 2)  # the first release series with cortex-a76 and the plug-in interface as used here
 _INSTALL = "sudo apt install qemu-system-arm   (Debian 12, Ubuntu 23.04 or newer)"
-_INSTALL_USER = "sudo apt install qemu-user"
+_INSTALL_USER = "sudo apt install qemu-user   (Debian 12; Debian 13 links it statically, so that it has no plug-ins)"
 _SECONDS = 20.0
+
+
+class PluginsMissing(ToolMissing):
+    """An emulator that is otherwise fit was built without plug-ins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,7 @@ def _examine(path: Path, _changed: int, cpu: str, machine: tuple[str, ...], inst
     if cpu not in _ask(path, install, *machine, "-cpu", "help").split():
         raise ToolMissing(f"{path} ({version}) does not emulate {cpu}", hint=install)
     if "-plugin" not in _ask(path, install, "--help"):
-        raise ToolMissing(
-            f"{path} ({version}) was built without plug-ins", hint=f"install a distribution's build: {install}"
-        )
+        raise PluginsMissing(f"{path} ({version}) was built without plug-ins", hint=f"one that has them: {install}")
     return Qemu(path, version)
 
 

@@ -40,12 +40,17 @@ static int8_t quantize(double x) {
     return (int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
 }
 
-// The scale of a group or block in units of the row's.
+// The scale of a group in units of the row's.
 static int32_t scale_steps(float top, float row_scale) {
     float exact = top / (127.0f * row_scale);
     int32_t steps = (int32_t)exact;
     steps += (float)steps < exact;
     return steps < 1 ? 1 : steps > 65535 ? 65535 : steps;
+}
+
+// A block's share of its row, in 31 bits.
+static int32_t block_scale(float share) {
+    return share < 1.0f ? (int32_t)(share * 0x1p31f) : INT32_MAX;
 }
 
 static int is_usable(float top) {
@@ -89,21 +94,20 @@ void reference_quantize_tiles(const struct float_rows *from, unsigned rows, unsi
             x[i] = i >= k || row >= rows
                        ? 0.0f
                        : from->x[row * from->row + i / 16 * from->panel + i % 16] * smoothing[i];
-        const float top = largest(x, k), scale = row_scale_of(top);
-        int32_t before = 0;
-        out->row_scales[row] = scale;
-        for (unsigned block = 0; block < blocks; block++) {
+        const float top = largest(x, k);
+        int32_t behind = 0;
+        out->row_scales[row] = is_usable(top) ? top / 127.0f : is_finite(top) ? 0.0f : __builtin_nanf("");
+        for (unsigned block = blocks; block-- > 0;) {
             unsigned start = block * out->block,
                      end = start + out->block < out->k ? start + out->block : out->k;
-            int32_t steps = is_usable(top) ? scale_steps(largest(x + start, end - start), scale) : 1;
+            const float here = largest(x + start, end - start);
+            const int32_t scale = is_usable(top) ? block_scale(here / top) : 0;
             for (unsigned i = start; i < end; i++)
                 out->values[tile_value(out, row, i)] =
-                    is_usable(top) ? quantize(x[i] * (1.0f / (scale * (float)steps))) : 0;
-            if (block > 0)
-                out->steps[tile_step(out, row, block - 1)] = before - steps;
-            before = steps;
+                    is_usable(here) ? quantize((double)x[i] * (127.0f / here)) : 0;
+            out->steps[tile_step(out, row, block)] = scale - behind;
+            behind = scale;
         }
-        out->steps[tile_step(out, row, blocks - 1)] = before;
     }
 }
 

@@ -13,6 +13,7 @@
 #include "kernels/int8_linear.h"
 #include "kernels/kv_cache.h"
 #include "kernels/requantize.h"
+#include "kernels/requantize_table.h"
 
 /// One weight of a panel as stored: value = D[column] * (scale * q + minimum).
 struct stored_weight {
@@ -33,6 +34,8 @@ void reference_dequantize_panel(enum tensor_format format, const uint8_t *packs,
 
 void reference_requantize_panel(enum tensor_format format, const uint8_t *packs, unsigned index, unsigned k,
                                 const struct requantization *by, struct int8_panel *panel);
+void reference_requantize_table_q4_1(const uint8_t *packs, int8_t *weights, uint64_t k,
+                                     const int16_t *multipliers);
 
 /// The integer sum runs over k, one weight at a time.
 void reference_gemv_panels(enum tensor_format format, const uint8_t *packs, unsigned panels,

@@ -65,7 +65,8 @@ class Menu(Inked, can_focus=True):
         if not self._entries:
             return [self._head, line(Span(f"  {self._empty}", Ink.DIM))]
         room = max(1, rows - 1)
-        self._top = max(min(self._top, self.cursor), self.cursor - room + 1, 0)
+        lowest = max(0, len(self._entries) - room)
+        self._top = max(min(self._top, self.cursor, lowest), self.cursor - room + 1, 0)
         shown = self._entries[self._top : self._top + room]
         return [self._head, *(self._row(self._top + y, entry, cells) for y, entry in enumerate(shown))]
 
