@@ -180,9 +180,9 @@ def test_a_shipped_recording_plays_without_a_board_and_without_the_model() -> No
 def test_the_demo_plays_the_shipped_recordings_without_any_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     played = document("demo", "--replay", "--speed", "max")["recordings"]
-    assert [one["name"] for one in played] == ["first-answer", "long-chat"]
+    assert [one["name"] for one in played] == ["first-answer", "long-chat", "npu-off", "npu-on"]
     assert len(played[1]["answers"]) > 2
     text = runner.invoke(app, ["demo", "--replay", "--speed", "max"])
     assert text.exit_code == 0
-    assert text.stdout.count("MODELLED") == 2
-    assert text.stderr.count("> ") == 1 + len(played[1]["answers"])
+    assert text.stdout.count("MODELLED") == 4
+    assert text.stderr.count("> ") == 3 + len(played[1]["answers"])

@@ -244,10 +244,12 @@ def test_a_shipped_recording_is_whole_and_small_and_names_no_machine(name: str) 
 
 
 def test_the_shipped_recordings_show_one_answer_and_a_ring_that_has_wrapped() -> None:
-    assert list_recordings() == ("first-answer", "long-chat")
+    assert list_recordings() == ("first-answer", "long-chat", "npu-off", "npu-on")
     assert paths.profiles_dir() / "sessions" / "first-answer.mcap" == find_recording("first-answer")
     (_, *_, answered) = replayed(find_recording("first-answer"))
     assert isinstance(answered, Answered)
+    npu = [replayed(find_recording(f"npu-{name}"))[-1] for name in ("off", "on")]
+    assert [one.answer.npu for one in npu if isinstance(one, Answered)] == ["off", "linear"]
     last = replayed(find_recording("long-chat"))[-1]
     assert isinstance(last, Answered)
     assert last.answer.kv is not None

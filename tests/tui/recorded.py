@@ -14,7 +14,7 @@ from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import Snapshot
 from maxconsole.tui.replaying import ReplayedSession
 
-SHORT, LONG = "first-answer", "long-chat"
+SHORT, LONG, WITHOUT_NPU, WITH_NPU = "first-answer", "long-chat", "npu-off", "npu-on"
 _PATIENCE = 60.0
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import pytest
 from desk import Desk, DeskSession
 from driving import console, screen_text, start, wait_for
-from recorded import LONG, SHORT, replayed, snapshots
+from recorded import LONG, SHORT, WITH_NPU, WITHOUT_NPU, replayed, snapshots
 from synthetic import SyntheticBoard
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -211,6 +211,9 @@ SCREENS: dict[str, Steps] = {
     "timeline": played(LONG, None, "f6", "5"),
     "timeline-closer": played(LONG, None, "f6", "5", "p", *["plus"] * 6, *["shift+right"] * 2),
     "timeline-of-cores": cores,
+    "timeline-without-npu": played(WITHOUT_NPU, None, "f6", "5", "p", *["plus"] * 5, *["shift+right"] * 2),
+    "timeline-with-npu": played(WITH_NPU, None, "f6", "5", "p", *["plus"] * 5, *["shift+right"] * 2, *["down"] * 4),
+    "kernels-with-npu": played(WITH_NPU, None, "f6", "p"),
     "memory": memory,
     "zoomed": played(LONG, None, "f6", "f7"),
     "editing": editing,
