@@ -97,7 +97,8 @@ def test_results_of_fp16_are_stated_and_close(session: Session) -> None:
     assert ask(session, tokens_of(20), 2).npu_f16
     session.use_npu("linear")
     assert np.abs(rounded - exact).max() > 0
-    assert np.abs(rounded - exact).max() < 0.1  # logits have a standard deviation of 1
+    assert np.abs(rounded - exact).max() < 0.2  # logits have a standard deviation of 1
+    assert np.sqrt(np.mean((rounded - exact) ** 2)) < 0.03
 
 
 def test_the_last_batch_shows_what_ran_beside_what(session: Session) -> None:
