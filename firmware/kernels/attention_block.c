@@ -11,12 +11,11 @@ _Static_assert(BLOCK_GROUPS *GROUP_KEYS == ATTENTION_BLOCK, "a block is whole gr
 // Of the default form and with queries of 16 bits.
 static attention_scores *const plain[2][KERNEL_ROWS] = {
     {attention_scores_1, attention_scores_2, attention_scores_3, attention_scores_4},
-    {attention_scores_int16_1, attention_scores_int16_2, attention_scores_int16_3, attention_scores_int16_4}};
+    {attention_scores16_1, attention_scores16_2, attention_scores16_3, attention_scores16_4}};
 static attention_scores *const masked[2][KERNEL_ROWS] = {
     {attention_scores_masked_1, attention_scores_masked_2, attention_scores_masked_3,
      attention_scores_masked_4},
-    {attention_scores_masked_int16_1, attention_scores_masked_int16_2, attention_scores_masked_int16_3,
-     attention_scores_masked_int16_4}};
+    {attention_masked16_1, attention_masked16_2, attention_masked16_3, attention_masked16_4}};
 // Of probabilities of 15 and of 7 bits.
 static attention_values *const values[2][KERNEL_ROWS] = {
     {attention_values_1, attention_values_2, attention_values_3, attention_values_4},

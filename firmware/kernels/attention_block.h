@@ -57,9 +57,9 @@ extern attention_scores attention_scores_1, attention_scores_2, attention_scores
     attention_scores_masked_4;
 /// The same for queries of 16 bits: row r takes queries[2 * r] and [2 * r + 1], [head_dim / 16][upper,
 /// lower][16].
-extern attention_scores attention_scores_int16_1, attention_scores_int16_2, attention_scores_int16_3,
-    attention_scores_int16_4, attention_scores_masked_int16_1, attention_scores_masked_int16_2,
-    attention_scores_masked_int16_3, attention_scores_masked_int16_4;
+extern attention_scores attention_scores16_1, attention_scores16_2, attention_scores16_3,
+    attention_scores16_4, attention_masked16_1, attention_masked16_2, attention_masked16_3,
+    attention_masked16_4;
 
 /// In four lanes, key j in lane j mod 4: the sum of p, and the largest p * value scale (by its bits: not
 /// negative).

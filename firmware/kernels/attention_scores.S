@@ -5,7 +5,7 @@
 // void attention_scores_ROWS(const struct key_group *groups, uint64_t count, const int8_t *queries,
 //                            uint64_t head_dim, const float *query_scales, uint32_t *scores, int32x4_t *tops)
 // void attention_scores_masked_ROWS(... , const uint32_t *visible)
-// void attention_scores_int16_ROWS(...), attention_scores_masked_int16_ROWS(...): queries of 16 bits in two halves
+// void attention_scores16_ROWS(...), attention_masked16_ROWS(...): queries of 16 bits in two halves
 //
 // x0 groups, advance    x1 groups left    x2 queries, 256 bytes a row (int16: 512, [head_dim / 16][upper, lower][16])
 // x3 head_dim    x4 a scale for each row
@@ -241,6 +241,6 @@ endfunc \name\()_\rows
         .irp    rows, 1, 2, 3, 4
         score_function attention_scores, \rows, 0, 0
         score_function attention_scores_masked, \rows, 1, 0
-        score_function attention_scores_int16, \rows, 0, 1
-        score_function attention_scores_masked_int16, \rows, 1, 1
+        score_function attention_scores16, \rows, 0, 1
+        score_function attention_masked16, \rows, 1, 1
         .endr

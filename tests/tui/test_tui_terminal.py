@@ -223,7 +223,7 @@ def test_the_demo_on_a_terminal_is_a_tour_after_which_the_console_stays(key: byt
         terminal.type(F12)
         terminal.wait_for_text("commands")
         terminal.type(F1)
-        terminal.wait_for_text("Keys")
+        terminal.wait_for_text("scroll")
         terminal.type(ESCAPE)
         terminal.type(key)
         assert terminal.wait_for_end() == 0

@@ -24,6 +24,8 @@ KERNELS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "quantise": (
             "quantize_rows",
             "quantize_tiles*",
+            "quantize_blocks",
+            "finish_tiles",
             "quantize_group*",
             "quantize_16",
             "zero_groups",
@@ -33,7 +35,7 @@ KERNELS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "gemm": ("gemm_*", "partial_tile"),
         "gemv": ("gemv_*",),
         "kv_cache_update": ("kv_cache_*", "rope_*", "rotate_*", "measure_head", "quantize_head", "update_slot*"),
-        "attention": ("attention*", "visible_keys", "find_groups", "score_groups", "quantize_queries"),
+        "attention": ("attention*", "visible_keys", "find_groups", "score_groups", "quantize_queries", "split_queries"),
         "swiglu": ("swiglu*",),
         "residual": ("add", "add_rows"),
         "head": ("log_sum_exp", "logits_*"),
