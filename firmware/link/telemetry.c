@@ -233,10 +233,10 @@ static void send_npu_events(struct core_telemetry *own) {
 void telemetry_collect(void) {
     struct core_telemetry *own = &cores[core_number()];
     uint64_t begin = pmu_cycles();
-    send_npu_events(own);
     for (unsigned core = 0; core < BOARD_CORES; core++)
         if (cores[core].outbox.count != 0)
             own->dropped_events += outbox_send(&cores[core].outbox, &own->dropped_batches);
+    send_npu_events(own); // behind this core's own frames, which have their numbers already
     own->flush_cycles += pmu_cycles() - begin;
 }
 

@@ -238,6 +238,8 @@ def test_a_shipped_recording_is_whole_and_small_and_names_no_machine(name: str) 
         assert recording.facts.model["file"] == "SmolLM2-135M-Instruct.Q4_1.gguf"
         assert not any(re.search(rb"/(home|root|Users)/", one.data) for one in recording.transfers())
     events = replayed(path)
+    answers = [event.answer for event in events if isinstance(event, Answered)]
+    assert [(one.lost_frames, one.dropped_events) for one in answers] == [(0, 0)] * len(answers)
     asked = [event for event in events if isinstance(event, Asked)]
     assert all(event.words for event in asked)
     assert sum(isinstance(event, Answered) for event in events) == len(asked)
