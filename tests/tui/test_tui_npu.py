@@ -104,7 +104,7 @@ def test_a_gap_says_what_the_cores_were_at() -> None:
     assert starting.cycles == 50
     whole = made.npu.moment("linear_q", 960, 970)
     assert whole is not None
-    assert (whole.cycles, whole.layer, whole.figure) == (250, 3, "60.0 % of it, 4 KiB")
+    assert (whole.cycles, whole.layer, whole.figure) == (250, 3, "60.0 %, 4 KiB")
 
 
 def test_overlap_is_of_the_less_busy_one() -> None:

@@ -61,7 +61,7 @@ def npu_lane(records: npt.NDArray[np.void], cores: Sequence[Lane], origin: int, 
         one = records[int(job[piece])]
         took = int(one["end"]) - int(one["begin"])
         waited = percent(max(0, took - int(one["mac_cycles"])) / took if took else 0)
-        figure = f"{waited.strip()} of it, {binary(int(one['bytes'])).strip()}"
+        figure = f"{waited.strip()}, {binary(int(one['bytes'])).strip()}"
         return Moment(kernel_name(int(one["kernel"])), layer_of(one), took, "memory", figure)
 
     busy = int((jobs.end - jobs.begin).sum()) / step_cycles
