@@ -10,6 +10,10 @@
 #include "link/channel.h"
 #include "link/telemetry.h"
 
+_Static_assert(NPU_GROUP == GROUP && NPU_GROUP_BYTES == sizeof(struct group_scale) &&
+                   NPU_PANEL_COLUMNS == PANEL_COLUMNS,
+               "the NPU reads what the cores write");
+
 static bool is_taken(enum tensor_format format) {
     return format == TENSOR_FORMAT_Q4_0 || format == TENSOR_FORMAT_Q4_1 || format == TENSOR_FORMAT_Q8_0;
 }

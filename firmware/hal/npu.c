@@ -4,7 +4,6 @@
 #include "arch/cache.h"
 #include "arch/cpu.h"
 #include "board_config.h"
-#include "kernels/activations.h"
 
 // Bound of a wait, in cycles: about a second, far beyond the longest job of a pass.
 #define WAIT_CYCLES UINT64_C(2400000000)
@@ -98,7 +97,7 @@ static void clean(uint64_t base, size_t bytes) {
 }
 
 void npu_clean_rows(const struct npu_job *job, unsigned first, unsigned end) {
-    const size_t rows = end - first, groups = job->k / GROUP * sizeof(struct group_scale);
+    const size_t rows = end - first, groups = job->k / NPU_GROUP * NPU_GROUP_BYTES;
     if (first >= end)
         return;
     clean(job->values + (size_t)first * job->k, rows * job->k);
@@ -110,7 +109,7 @@ void npu_invalidate_rows(const struct npu_job *job, unsigned first, unsigned end
     const size_t size = job->output == NPU_OUTPUT_F16 ? 2 : sizeof(float);
     for (unsigned row = first; row < end; row++)
         cache_invalidate((void *)(uintptr_t)(job->out + (uint64_t)row * job->out_stride),
-                         (size_t)job->panels * PANEL_COLUMNS * size);
+                         (size_t)job->panels * NPU_PANEL_COLUMNS * size);
 }
 
 const char *npu_code_text(enum npu_code code) {

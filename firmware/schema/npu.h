@@ -12,6 +12,9 @@
 #define NPU_ROWS_MAX 4096
 #define NPU_PANELS_MAX 0x00010000u
 #define NPU_OUT_ALIGN 64 // of `out` and `out_stride`: a row's results begin with a cache line
+#define NPU_GROUP 32 // values of an input that share a scale
+#define NPU_GROUP_BYTES 8 // of that scale and the values' sum
+#define NPU_PANEL_COLUMNS 16
 
 // u32
 enum npu_output {

@@ -32,11 +32,15 @@ def test_it_says_hello_and_answers_a_ping(run: Boot, board: Board, el2: bool) ->
         assert link.request(wire.Ping(nonce=0xFEEDF00D)).value == 0xFEEDF00D
 
 
-def test_pools_are_where_the_link_script_put_them(run: Boot) -> None:
+def test_pools_are_where_the_link_script_put_them(run: Boot, board: Board) -> None:
     with run("engine") as machine, machine.link() as (link, journal):
         link.request(wire.Query(item=wire.QueryItem.POOLS))
         (pools, *_) = journal.of(wire.Pools)
-        for pool in pools.tail:
+        *linked, npu = pools.tail
+        memory = board.npu_memory
+        assert memory is not None
+        assert (npu.base, npu.bytes) == (memory.base, memory.size_bytes)
+        for pool in linked:
             assert pool.base == machine.symbols[f"__{pool.name.lower()}_start"]
             assert pool.base + pool.bytes == machine.symbols[f"__{pool.name.lower()}_end"]
 

@@ -23,6 +23,11 @@ NPU_ROWS_MAX: Final = 4096
 NPU_PANELS_MAX: Final = 0x00010000
 #: of `out` and `out_stride`: a row's results begin with a cache line
 NPU_OUT_ALIGN: Final = 64
+#: values of an input that share a scale
+NPU_GROUP: Final = 32
+#: of that scale and the values' sum
+NPU_GROUP_BYTES: Final = 8
+NPU_PANEL_COLUMNS: Final = 16
 
 
 class NpuOutput(IntEnum):

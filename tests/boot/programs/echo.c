@@ -41,6 +41,22 @@ void engine_set_int8(unsigned tokens) {
     (void)tokens;
 }
 
+const char *engine_set_npu(enum npu_mode mode) {
+    return mode == NPU_MODE_OFF ? NULL : "an echo needs no NPU";
+}
+
+void engine_set_npu_f16(bool on) {
+    (void)on;
+}
+
+bool engine_npu_ready(void) {
+    return false;
+}
+
+void engine_set_attention(enum attention_form form) {
+    (void)form;
+}
+
 static enum done_reason show_logits(const struct generate *command, const uint32_t *prompt) {
     static float logits[VOCABULARY];
     for (uint32_t i = 0; i < command->prompt_tokens; i++) {
