@@ -28,7 +28,8 @@ bool offload_worth(unsigned rows);
 /// A core's part of layer `layer`, all rows of which go on. Its last products are still on their way then.
 void offload_layer(void *pass, struct share share);
 
-/// A core's part of what is left to do after the last such layer: residual[0] is complete then.
+/// A core's part of what is left to do after the last such layer: the residual stream is complete
+/// then.
 void offload_join(void *pass, struct share share);
 
 /// Core 0, outside of jobs: waits until the NPU is idle, whatever has become of its jobs.

@@ -93,7 +93,7 @@ static struct answer set(const struct frame *frame) {
         engine_set_int8(command.value);
         return ok;
     case SETTING_ATTENTION:
-        if (command.value > ATTENTION_FORM_INT16)
+        if (command.value >= ATTENTION_FORM_COUNT)
             return answer(REPLY_STATUS_BAD_VALUE, "no such form of attention");
         engine_set_attention((enum attention_form)command.value);
         return ok;

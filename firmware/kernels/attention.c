@@ -91,11 +91,9 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
 // Keys that each row sees of the block that starts at `start`, after the sinks once the context has
 // overflowed. Returns the end of what any row sees.
 static unsigned visible_keys(const struct tile_job *t, uint32_t start, struct attention_tile *tile) {
-    const uint32_t position = t->job->position, context = t->ring->shape.context, rows = t->rows;
     unsigned to = 0;
-    for (unsigned r = 0; r < rows; r++) {
-        const uint32_t at = position + t->token[r];
-        const uint32_t first = at < context ? 0 : at - (context - KV_SINKS) + 1;
+    for (unsigned r = 0; r < t->rows; r++) {
+        const uint32_t at = tile_position(t, r), first = kv_first_visible(t->ring, at);
         tile->from[r] = first > start ? first - start : 0;
         to = at < start ? 0 : at + 1 - start;
         tile->last[r] = to <= ATTENTION_BLOCK ? UINT32_MAX : 0;

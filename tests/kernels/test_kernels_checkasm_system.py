@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from maxconsole import paths
 from maxconsole.session.checkasm import CheckasmResult, run_checkasm
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("kept_cache")]
 
 BOARD = "aimax395-virtual"
 
@@ -63,14 +62,6 @@ FAULTS = [
         r"ring\[\d+\] is \w+, expected \w+",
     ),
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def cache(pytestconfig: pytest.Config) -> Iterator[None]:
-    assert pytestconfig.cache is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
-        yield
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2**64 - 1])

@@ -23,6 +23,7 @@ from maxconsole.session.emulated import EmulatedMachine
 from maxconsole.session.machine import Load
 from maxconsole.session.progress import silent
 from maxconsole.session.results import Answer
+from maxconsole.session.route import Route
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Prepared, Setup, prepare
@@ -45,13 +46,10 @@ def tokens_of(count: int, seed: int = 0) -> tuple[int, ...]:
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Prepared]:
+def prepared(tmp_path_factory: pytest.TempPathFactory, kept_cache: Path) -> Prepared:
     folder = tmp_path_factory.mktemp("cores")
-    assert pytestconfig.cache is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
-        model = write_gentle_model(folder / "tiny.gguf", **SHAPE)  # type: ignore[arg-type]
-        yield prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, int8_tokens=INT8_TOKENS))
+    model = write_gentle_model(folder / "tiny.gguf", **SHAPE)  # type: ignore[arg-type]
+    return prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, route=Route(INT8_TOKENS)))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,7 @@ def test_logits_are_the_same_bits_on_any_number_of_cores_past_the_end_of_the_rin
     session: Session, int8_tokens: int
 ) -> None:
     tokens = tokens_of(LONG)
-    session.use_int8(int8_tokens)
+    session.use(Route(int8_tokens))
     session.use_cores(1)
     alone = np.stack([logits for _, logits in session.logits(tokens)])
     for cores, batch in ((2, BATCH), (3, 7), (4, BATCH), (4, 5), (4, 1)):
@@ -86,7 +84,7 @@ def test_logits_are_the_same_bits_on_any_number_of_cores_past_the_end_of_the_rin
         together = np.stack([logits for _, logits in session.logits(tokens)])
         np.testing.assert_array_equal(together, alone, f"{cores} cores, batches of {batch}")
     session.link.request(wire.Set(setting=wire.Setting.BATCH, value=BATCH))
-    session.use_int8(INT8_TOKENS)
+    session.use(Route(INT8_TOKENS))
 
 
 @pytest.mark.parametrize("length", [1, 3, 17, 100])

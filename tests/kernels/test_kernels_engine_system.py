@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from maxconsole.models.accuracy import Comparison
 from maxconsole.models.oracle import teacher_forced_logits
 from maxconsole.models.oracle_weights import FileWeights
 from maxconsole.schema import wire
+from maxconsole.session.route import Route
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup, prepare
@@ -36,10 +38,9 @@ def tokens_of(count: int, seed: int = 0) -> tuple[int, ...]:
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Starter]:
+def start(tmp_path_factory: pytest.TempPathFactory, kept_cache: Path) -> Starter:
     """Starts a board with a tiny model of the given shape."""
     folder = tmp_path_factory.mktemp("engine")
-    assert pytestconfig.cache is not None
     made = 0
 
     def start(**shape: object) -> Session:
@@ -47,12 +48,10 @@ def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         made += 1
         model = write_gentle_model(folder / f"tiny{made}.gguf", **shape)  # type: ignore[arg-type]
         return Session.start(
-            prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, int8_tokens=0, timing="off"))
+            prepare(Setup(model=str(model), context=CONTEXT, batch=BATCH, route=Route(0), timing="off"))
         )
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
-        yield start
+    return start
 
 
 def set_batch(session: Session, tokens: int) -> None:
@@ -78,7 +77,7 @@ def test_batches_of_any_size_give_the_same_bits_before_and_after_the_ring_turns(
 ) -> None:
     tokens = tokens_of(LONG)
     with start(matrix=Q.Q4_1, heads=4, kv_heads=2) as session:
-        session.use_int8(int8_tokens)
+        session.use(Route(int8_tokens))
         whole = board_logits(session, tokens)
         session.link.request(wire.Query(item=wire.QueryItem.KV_STATE))  # answered after the state was sent
         kv = session.snapshot().kv
@@ -125,7 +124,7 @@ def test_the_int8_route_follows_the_float_model_and_is_said_to_have_been_taken(s
     tokens = tokens_of(CONTEXT, seed=int(matrix))
     with start(matrix=matrix, hidden=256, ffn=512, heads=4, kv_heads=2) as session:
         exact = board_logits(session, tokens)
-        session.use_int8(CONTEXT)
+        session.use(Route(CONTEXT))
         logits = board_logits(session, tokens)
         assert (logits != exact).any()
         assert divergence(session, tokens, logits, CONTEXT) < 0.006

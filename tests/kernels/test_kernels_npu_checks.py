@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from maxconsole.errors import BoardError
 from maxconsole.session.emulated import EmulatedMachine
 from maxconsole.session.machine import Load
 from maxconsole.session.progress import silent
+from maxconsole.session.route import Route
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Prepared, Setup, prepare
@@ -34,13 +35,10 @@ Findings = Callable[..., tuple[str, ...]]
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Prepared]:
+def prepared(tmp_path_factory: pytest.TempPathFactory, kept_cache: Path) -> Prepared:
     folder = tmp_path_factory.mktemp("npu-checks")
-    assert pytestconfig.cache is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
-        model = write_gentle_model(folder / "tiny.gguf", **SHAPE)  # type: ignore[arg-type]
-        yield prepare(Setup("aimax395-virtual", str(model), context=256, batch=PROMPT))
+    model = write_gentle_model(folder / "tiny.gguf", **SHAPE)  # type: ignore[arg-type]
+    return prepare(Setup("aimax395-virtual", str(model), context=256, batch=PROMPT))
 
 
 @pytest.fixture
@@ -58,7 +56,7 @@ def findings(prepared: Prepared, tmp_path: Path) -> Findings:
                 session = Session(used, machine)
                 stack.callback(session.close)
                 session.use_cores(4)
-                session.use_npu("linear", f16=f16)
+                session.use(Route(npu="linear", npu_f16=f16))
                 for count in (PROMPT, 20):
                     session.reset()
                     list(session.ask(tokens[:count], GREEDY, 2, stops=False))

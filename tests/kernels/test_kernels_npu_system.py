@@ -15,6 +15,7 @@ from gguf_files import TOKENS, write_model
 from maxconsole.errors import UserError
 from maxconsole.schema import wire
 from maxconsole.session.results import Answer
+from maxconsole.session.route import Route
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
@@ -34,7 +35,7 @@ def tokens_of(count: int, seed: int = 0) -> tuple[int, ...]:
 
 
 def open_session(model: Path, board: str = BOARD, batch: int = BATCH) -> Session:
-    return Session.open(Setup(board=board, model=str(model), context=CONTEXT, batch=batch, int8_tokens=0))
+    return Session.open(Setup(board=board, model=str(model), context=CONTEXT, batch=batch, route=Route(0)))
 
 
 def ask(session: Session, prompt: Sequence[int], count: int) -> Answer:
@@ -57,10 +58,10 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 def test_logits_are_the_exact_routes_bits_past_the_end_of_the_ring(session: Session) -> None:
     tokens = tokens_of(LONG)
-    session.use_npu("off")
+    session.use(Route(0, "off"))
     session.use_cores(1)
     alone = logits(session, tokens)
-    session.use_npu("linear")
+    session.use(Route(0, "linear"))
     for cores, batch in ((1, BATCH), (2, BATCH), (4, BATCH), (4, 7), (3, 2), (4, 1)):
         session.use_cores(cores)
         session.link.request(wire.Set(setting=wire.Setting.BATCH, value=batch))
@@ -70,9 +71,9 @@ def test_logits_are_the_exact_routes_bits_past_the_end_of_the_ring(session: Sess
 
 def test_answers_say_what_the_npu_has_computed_and_do_not_differ(session: Session) -> None:
     session.use_cores(4)
-    session.use_npu("off")
+    session.use(Route(0, "off"))
     without = ask(session, tokens_of(20), 6)
-    session.use_npu("linear")
+    session.use(Route(0, "linear"))
     with_npu = ask(session, tokens_of(20), 6)
     assert (without.npu, without.npu_jobs) == ("off", {})
     assert (with_npu.npu, with_npu.npu_f16, with_npu.int8) == ("linear", False, False)
@@ -84,18 +85,18 @@ def test_answers_say_what_the_npu_has_computed_and_do_not_differ(session: Sessio
 
 
 def test_a_single_token_stays_on_the_cores_and_the_answer_says_so(session: Session) -> None:
-    session.use_npu("linear")
+    session.use(Route(0, "linear"))
     assert ask(session, tokens_of(1), 2).npu == "off"
 
 
 def test_results_of_fp16_are_stated_and_close(session: Session) -> None:
     tokens = tokens_of(LONG)
-    session.use_npu("linear")
+    session.use(Route(0, "linear"))
     exact = logits(session, tokens)
-    session.use_npu("linear", f16=True)
+    session.use(Route(0, "linear", npu_f16=True))
     rounded = logits(session, tokens)
     assert ask(session, tokens_of(20), 2).npu_f16
-    session.use_npu("linear")
+    session.use(Route(0, "linear"))
     assert np.abs(rounded - exact).max() > 0
     assert np.abs(rounded - exact).max() < 0.2  # logits have a standard deviation of 1
     assert np.sqrt(np.mean((rounded - exact) ** 2)) < 0.03
@@ -103,7 +104,7 @@ def test_results_of_fp16_are_stated_and_close(session: Session) -> None:
 
 def test_the_last_batch_shows_what_ran_beside_what(session: Session) -> None:
     session.use_cores(4)
-    session.use_npu("linear")
+    session.use(Route(0, "linear"))
     ask(session, tokens_of(24), 2)
     trace = session.snapshot().steps[wire.Phase.PREFILL]
     jobs = trace.npu
@@ -120,13 +121,13 @@ def test_the_last_batch_shows_what_ran_beside_what(session: Session) -> None:
 @pytest.mark.parametrize("mode", ["pv", "all"])
 def test_attention_on_the_npu_is_refused(session: Session, mode: str) -> None:
     with pytest.raises(UserError, match="computed on the cores only"):
-        session.use_npu(mode)  # type: ignore[arg-type]
+        session.use(Route(0, mode))  # type: ignore[arg-type]
 
 
 def test_a_board_without_npu_refuses(tmp_path: Path) -> None:
     model = write_gentle_model(tmp_path / "tiny.gguf", matrix=Q.Q4_0, **SHAPE)  # type: ignore[arg-type]
     with open_session(model, "rpi5-virtual") as session, pytest.raises(UserError, match="this board has no NPU"):
-        session.use_npu("linear")
+        session.use(Route(0, "linear"))
 
 
 @pytest.mark.parametrize("arch", ["llama", "qwen2"])
@@ -141,11 +142,11 @@ def test_formats_that_the_npu_does_not_take_and_biases_stay_on_the_cores(arch: s
     with open_session(model) as session:
         session.use_cores(4)
         exact = logits(session, tokens)
-        session.use_npu("linear")
+        session.use(Route(0, "linear"))
         np.testing.assert_array_equal(logits(session, tokens), exact)
         answer = ask(session, tokens_of(20), 2)
         jobs = sum(sums.jobs for sums in answer.npu_jobs.values())
         assert jobs == (7 * (SHAPE["layers"] - 1) - len(others)) * 2
         assert answer.kernels.sums(wire.Phase.PREFILL, wire.Kernel.LINEAR_V).count > 0
-        session.use_npu("linear", f16=True)
+        session.use(Route(0, "linear", npu_f16=True))
         assert ask(session, tokens_of(20), 2).npu_f16

@@ -30,15 +30,10 @@ QUESTIONS = ("hello wörld", "and more")
 
 
 @pytest.fixture(scope="module", params=["rtt", "uart"])
-def prepared(
-    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config, request: pytest.FixtureRequest
-) -> Iterator[Prepared]:
+def prepared(tmp_path_factory: pytest.TempPathFactory, kept_cache: Path, request: pytest.FixtureRequest) -> Prepared:
     folder = tmp_path_factory.mktemp("system")
     model = write_model(folder / "tiny.gguf", hidden=256, heads=4, kv_heads=2, ffn=512, layers=2)
-    assert pytestconfig.cache is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
-        yield prepare(Setup(model=str(model), context=128, batch=16, link=request.param))
+    return prepare(Setup(model=str(model), context=128, batch=16, link=request.param))
 
 
 @dataclass

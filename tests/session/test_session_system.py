@@ -35,15 +35,10 @@ CONTEXT = 128
 
 
 @pytest.fixture(scope="module", params=["rtt", "uart"])
-def setup(
-    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config, request: pytest.FixtureRequest
-) -> Iterator[Setup]:
+def setup(tmp_path_factory: pytest.TempPathFactory, kept_cache: Path, request: pytest.FixtureRequest) -> Setup:
     folder = tmp_path_factory.mktemp("system")
     model = write_model(folder / "tiny.gguf", hidden=256, heads=4, kv_heads=2, ffn=512, layers=2)
-    assert pytestconfig.cache is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAXCONSOLE_CACHE", str(pytestconfig.cache.mkdir("maxconsole")))
-        yield Setup(model=str(model), context=CONTEXT, batch=16, link=request.param)
+    return Setup(model=str(model), context=CONTEXT, batch=16, link=request.param)
 
 
 @pytest.fixture(scope="module")

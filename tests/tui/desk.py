@@ -11,6 +11,7 @@ from made_up_code import made_up_kernels
 from synthetic import SyntheticBoard
 
 from maxconsole.errors import BoardError, UserError
+from maxconsole.session.route import Route
 from maxconsole.telemetry.snapshot import Snapshot
 from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.seam import (
@@ -24,7 +25,6 @@ from maxconsole.tui.seam import (
     Progress,
     RecordingCard,
     Reply,
-    Route,
 )
 
 _ANSWER = (
@@ -96,7 +96,7 @@ class DeskSession:
     def count(self, counters: Counters) -> None:
         self.counted.append(counters)
 
-    def take(self, route: Route) -> None:
+    def use(self, route: Route) -> None:
         self.routes.append(route)
 
     def verify(self, progress: Progress) -> str:

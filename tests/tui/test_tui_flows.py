@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from maxconsole.boards import DEFAULT_BOARD
+from maxconsole.session.route import Route
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.chat import Speaker
 from maxconsole.tui.figures.choices import Counters, Order, PhaseChoice
@@ -16,7 +17,7 @@ from maxconsole.tui.lazy import LazyWorkbench
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
-from maxconsole.tui.seam import Choice, Route
+from maxconsole.tui.seam import Choice
 from maxconsole.tui.widgets.prompt import Prompt
 
 ANSWER = " ".join(WORDS)

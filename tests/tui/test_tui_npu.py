@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import step_events
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,18 +25,7 @@ K = wire.Kernel
 
 
 def event(kernel: int, start: int, cycles: int, core: int = 0) -> bytes:
-    return wire.KernelEvent(
-        kernel=kernel,
-        core=core,
-        layer=3,
-        phase=wire.Phase.PREFILL,
-        step=0,
-        instructions=2 * cycles,
-        start_cycles=BEGIN + start,
-        cycles=cycles,
-        work=8,
-        counters=(0,) * wire.COUNTERS,
-    ).pack()
+    return step_events.event(kernel, BEGIN + start, cycles, core, phase=wire.Phase.PREFILL, work=8).pack()
 
 
 def job(submitted: int, begin: int, end: int, mac_cycles: int, kernel: int = K.LINEAR_Q) -> bytes:

@@ -9,6 +9,7 @@ from desk import Desk
 from driving import ask, drive, screen_text, start
 from hypothesis import given
 from hypothesis import strategies as st
+from step_events import event
 from synthetic import SyntheticBoard
 from textual.pilot import Pilot
 
@@ -24,21 +25,6 @@ from maxconsole.tui.figures.view import View
 from maxconsole.tui.panes.timeline import TimelinePane
 
 EVENTS = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 80), st.integers(1, 20)), max_size=40)
-
-
-def event(kernel: int, start: int, cycles: int, core: int = 0) -> wire.KernelEvent:
-    return wire.KernelEvent(
-        kernel=kernel,
-        core=core,
-        layer=3,
-        phase=wire.Phase.DECODE,
-        step=0,
-        instructions=2 * cycles,
-        start_cycles=start,
-        cycles=cycles,
-        work=1,
-        counters=(0,) * wire.COUNTERS,
-    )
 
 
 def lanes_of(events: list[wire.KernelEvent], *, begin: int = 0, cycles: int = 1000) -> Timeline:

@@ -20,6 +20,7 @@ from maxconsole.cli.prompts import prompt_text
 from maxconsole.cli.shell import EXIT_INTERRUPTED, print_json, print_lines
 from maxconsole.errors import UserError
 from maxconsole.schema import wire
+from maxconsole.session.route import USUAL, Route
 from maxconsole.session.sampling import GREEDY, Sampling
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
@@ -61,10 +62,10 @@ def ask(
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
-    int8: options.Int8 = wire.INT8_TOKENS,
-    npu: options.Npu = options.NpuOffload.OFF,
-    npu_f16: options.NpuF16 = False,
-    attention: options.Attention = options.AttentionForm.DEFAULT,
+    int8: options.Int8 = USUAL.int8_tokens,
+    npu: options.Npu = USUAL.npu,
+    npu_f16: options.NpuF16 = USUAL.npu_f16,
+    attention: options.Attention = USUAL.attention,
     tuning: options.Tuning = None,
     timing: options.Timing = options.TimingModel.FAST,
     link: options.Link = None,
@@ -98,10 +99,7 @@ def ask(
         batch=batch,
         timing=timing.value,
         cores=cores,
-        int8_tokens=int8,
-        npu=npu.value,
-        npu_f16=npu_f16,
-        attention=attention.form,
+        route=Route(int8, npu, npu_f16, attention),
         link=options.transport(link),
         port=port,
         baud=baud,

@@ -17,9 +17,9 @@ from maxconsole.cli.progress import reporter
 from maxconsole.cli.prompts import read_text
 from maxconsole.cli.shell import print_json, print_lines
 from maxconsole.errors import UserError
-from maxconsole.schema import wire
 from maxconsole.session.accuracy import AccuracyResult, measure_accuracy
 from maxconsole.session.benchmark_text import TEXT
+from maxconsole.session.route import USUAL, Route
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.session.speed import WORKLOADS, SpeedResult, Workload, measure
@@ -51,10 +51,10 @@ def speed(
     context: options.Context = _CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
-    int8: options.Int8 = wire.INT8_TOKENS,
-    npu: options.Npu = options.NpuOffload.OFF,
-    npu_f16: options.NpuF16 = False,
-    attention: options.Attention = options.AttentionForm.DEFAULT,
+    int8: options.Int8 = USUAL.int8_tokens,
+    npu: options.Npu = USUAL.npu,
+    npu_f16: options.NpuF16 = USUAL.npu_f16,
+    attention: options.Attention = USUAL.attention,
     tuning: options.Tuning = None,
     workload: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(one.name for one in WORKLOADS)}; all if none is named.")
@@ -73,10 +73,7 @@ def speed(
         context=context,
         batch=batch,
         cores=cores,
-        int8_tokens=int8,
-        npu=npu.value,
-        npu_f16=npu_f16,
-        attention=attention.form,
+        route=Route(int8, npu, npu_f16, attention),
         timing=timing.value,
     )
     setup = with_tuning(setup, tuning)
@@ -98,10 +95,10 @@ def accuracy(
     context: options.Context = DEFAULT_CONTEXT,
     batch: options.Batch = DEFAULT_BATCH,
     cores: options.Cores = None,
-    int8: options.Int8 = wire.INT8_TOKENS,
-    npu: options.Npu = options.NpuOffload.OFF,
-    npu_f16: options.NpuF16 = False,
-    attention: options.Attention = options.AttentionForm.DEFAULT,
+    int8: options.Int8 = USUAL.int8_tokens,
+    npu: options.Npu = USUAL.npu,
+    npu_f16: options.NpuF16 = USUAL.npu_f16,
+    attention: options.Attention = USUAL.attention,
     text: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Text to read; some English if none is given.")
     ] = None,
@@ -119,11 +116,8 @@ def accuracy(
         context=context,
         batch=batch,
         cores=cores,
-        int8_tokens=int8,
-        npu=npu.value,
-        npu_f16=npu_f16,
-        attention=attention.form,
-        timing="off" if npu is options.NpuOffload.OFF else "fast",
+        route=Route(int8, npu, npu_f16, attention),
+        timing="off" if npu == "off" else "fast",
     )
     with reporter(silent=as_json) as progress, Session.open(setup, progress) as session:
         result = measure_accuracy(session, words, tokens, progress)

@@ -19,6 +19,7 @@ from maxconsole.schema import wire
 from maxconsole.session.benchmark_text import KINDS, Kind
 from maxconsole.session.npu_report import npu_report
 from maxconsole.session.results import Answer
+from maxconsole.session.route import USUAL, Route
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.session.speed import Workload, measure
@@ -40,10 +41,10 @@ def prefill(
     board: options.Board = DEFAULT_BOARD,
     batch: Annotated[int | None, typer.Option(min=1, max=BATCH_MAX, help="The whole prompt if not given.")] = None,
     cores: options.Cores = None,
-    int8: options.Int8 = wire.INT8_TOKENS,
-    npu: options.Npu = options.NpuOffload.OFF,
-    npu_f16: options.NpuF16 = False,
-    attention: options.Attention = options.AttentionForm.DEFAULT,
+    int8: options.Int8 = USUAL.int8_tokens,
+    npu: options.Npu = USUAL.npu,
+    npu_f16: options.NpuF16 = USUAL.npu_f16,
+    attention: options.Attention = USUAL.attention,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -55,10 +56,7 @@ def prefill(
         context=workload.context,
         batch=batch or min(tokens, BATCH_MAX),
         cores=cores,
-        int8_tokens=int8,
-        npu=npu.value,
-        npu_f16=npu_f16,
-        attention=attention.form,
+        route=Route(int8, npu, npu_f16, attention),
         timing=timing.value,
     )
     _run("prefill", workload, setup, as_json)
@@ -72,7 +70,7 @@ def decode(
     model: options.Model = None,
     board: options.Board = DEFAULT_BOARD,
     cores: options.Cores = None,
-    attention: options.Attention = options.AttentionForm.DEFAULT,
+    attention: options.Attention = USUAL.attention,
     timing: options.Timing = options.TimingModel.TIMED,
     as_json: options.Json = False,
 ) -> None:
@@ -85,7 +83,7 @@ def decode(
         context=workload.context,
         batch=min(prompt_tokens, BATCH_MAX),
         cores=cores,
-        attention=attention.form,
+        route=Route(attention=attention),
         timing=timing.value,
     )
     _run("decode", workload, setup, as_json)
@@ -171,7 +169,7 @@ def _configuration(setup: Setup, model: str, build_id: str) -> dict[str, Any]:
         "batch": setup.batch,
         "context": setup.context,
         "timing": setup.timing,
-        "int8_tokens": setup.int8_tokens,
+        "route": asdict(setup.route),
     }
 
 

@@ -12,7 +12,7 @@ from maxconsole.boards.ranges import show_bytes
 from maxconsole.cli.style import count, fixed, percent, quantity, table
 from maxconsole.schema import wire
 from maxconsole.session.about import About
-from maxconsole.session.results import Answer, attention_words
+from maxconsole.session.results import Answer
 from maxconsole.telemetry.report import KernelRow
 
 _HEADER = ("phase", "kernel", "count", "cycles", "share %", "IPC", "L1D refill %", "L2 refill %", "instr/MAC")
@@ -88,8 +88,6 @@ def _end_line(answer: Answer) -> str:
     parts = [f"ended by {answer.reason} after {_plural(len(answer.tokens), 'token')}"]
     if answer.route:
         parts.append(answer.route)
-    if answer.attention != attention_words(wire.AttentionForm.DEFAULT):
-        parts.append(f"{answer.attention} attention")
     if answer.sampling.temperature:
         parts.append(f"seed {answer.sampling.seed}")
     if answer.dropped_events:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from maxconsole.schema import wire
+from maxconsole.session.route import AttentionForm, NpuMode
 
 
 class Carrier(StrEnum):
@@ -25,27 +25,6 @@ class TimingModel(StrEnum):
     TIMED = "timed"
     FAST = "fast"
     OFF = "off"
-
-
-class NpuOffload(StrEnum):
-    """maxconsole.session.setup.NpuMode for the command line."""
-
-    OFF = "off"
-    PV = "pv"
-    LINEAR = "linear"
-    ALL = "all"
-
-
-class AttentionForm(StrEnum):
-    """wire.AttentionForm for the command line."""
-
-    DEFAULT = "default"
-    INT8_PV = "int8-pv"
-    INT16 = "int16"
-
-    @property
-    def form(self) -> wire.AttentionForm:
-        return wire.AttentionForm[self.name]
 
 
 Board: TypeAlias = Annotated[
@@ -86,7 +65,7 @@ Int8: TypeAlias = Annotated[
     ),
 ]
 Npu: TypeAlias = Annotated[
-    NpuOffload,
+    NpuMode,
     typer.Option("--npu", help="What of a prompt the NPU computes, with the file's own weights; boards that have one."),
 ]
 NpuF16: TypeAlias = Annotated[
@@ -94,7 +73,7 @@ NpuF16: TypeAlias = Annotated[
 ]
 Attention: TypeAlias = Annotated[
     AttentionForm,
-    typer.Option(help="How attention is computed; what the others cost and gain: docs/attention.md."),
+    typer.Option("--attention", help="How attention is computed; what the others cost and gain: docs/attention.md."),
 ]
 Cores: TypeAlias = Annotated[
     int | None,

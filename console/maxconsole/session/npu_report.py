@@ -15,7 +15,8 @@ from maxconsole.telemetry.report import KernelRow
 @dataclass(frozen=True, slots=True)
 class NpuReport:
     """One prefill batch in cycles of the board's clock. Bounds: the jobs' multiply-accumulates at the NPU's rate; the
-    work of the cores, shared out evenly; all bytes at the bus's bandwidth. `ratio` is the time over the largest.
+    work of the cores, shared out evenly; all bytes at what the bus gives the cores and the NPU together. `ratio` is the
+    time over the largest.
     """
 
     cycles: int
@@ -37,8 +38,9 @@ class NpuReport:
 def npu_report(side: Overlap, rows: Sequence[KernelRow], board: Board, counter_hz: int) -> NpuReport:
     """Of the last batch, whose kernels are `rows`: a prompt in one batch."""
     core_bytes = sum(row.counters.get(f"{BUS_ACCESS_RD:#04x}", 0) for row in rows) * BEAT_BYTES
-    bandwidth = board.dram.effective_bytes_per_s or board.dram.peak_bytes_per_s
-    bus = (side.bytes + core_bytes) * counter_hz / bandwidth
+    alone = board.dram.effective_bytes_per_s or board.dram.peak_bytes_per_s
+    rates = (alone, *board.dram.shared_bytes_per_s)  # by how many use the bus
+    bus = (side.bytes + core_bytes) * counter_hz / rates[min(side.cores, len(rates) - 1)]
     return NpuReport(
         cycles=side.cycles,
         cores=side.cores,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from maxconsole.schema import wire
 from maxconsole.session.machine import Badge
+from maxconsole.session.route import USUAL
 from maxconsole.session.sampling import Sampling
 from maxconsole.telemetry.kernels import KernelTable
 from maxconsole.telemetry.npu import NpuTable
@@ -55,10 +56,15 @@ class Answer:
 
     @property
     def route(self) -> str:
-        """How the prompt was computed, in words; "" for the file's own weights on the cores."""
+        """How it was computed, in words; "" for the file's own weights on the cores, with attention as usual."""
+        parts = []
         if self.npu != "off":
-            return f"NPU {self.npu}" + ", results of fp16" * self.npu_f16
-        return "prompt by int8 weights" if self.int8 else ""
+            parts.append(f"NPU {self.npu}" + ", results of fp16" * self.npu_f16)
+        elif self.int8:
+            parts.append("prompt by int8 weights")
+        if self.attention != USUAL.attention:
+            parts.append(f"{self.attention} attention")
+        return ", ".join(parts)
 
     @property
     def rows(self) -> tuple[KernelRow, ...]:

@@ -26,8 +26,9 @@ from maxconsole.session.hello import ask_for_hello, check_hello, wait_for_hello
 from maxconsole.session.logits import prompt_logits
 from maxconsole.session.machine import Badge, Load, Machine
 from maxconsole.session.progress import Progress, silent
+from maxconsole.session.route import USUAL, Route
 from maxconsole.session.sampling import GREEDY, Sampling
-from maxconsole.session.setup import NpuMode, Prepared, Setup, prepare
+from maxconsole.session.setup import Prepared, Setup, prepare
 from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import Snapshot
 
@@ -71,6 +72,8 @@ class Session:
         self._requests = 0
         self._cached: tuple[int, ...] = ()  # tokens that the board holds keys and values of
         self._quiet = _Quiet()
+        # What the board was told; not known of one that somebody else has started.
+        self._route = None if isinstance(machine, AttachedMachine) else USUAL
         self._standing: list[Pending] = []  # questions of a recording that has begun since the last request
         self._recorder: Recorder | None = None
         if prepared.setup.record is not None:
@@ -82,12 +85,7 @@ class Session:
             self._link.request(wire.Query(item=wire.QueryItem.STATUS))  # drops are counted from here on
             if prepared.setup.cores is not None:
                 self.use_cores(prepared.setup.cores, prepared.setup.decode_cores)
-            if prepared.setup.int8_tokens != wire.INT8_TOKENS:
-                self.use_int8(prepared.setup.int8_tokens)
-            if prepared.setup.npu != "off":
-                self.use_npu(prepared.setup.npu, f16=prepared.setup.npu_f16)
-            if prepared.setup.attention != wire.AttentionForm.DEFAULT:
-                self.use_attention(prepared.setup.attention)
+            self.use(prepared.setup.route)
         except BaseException:
             self._link.close()
             raise
@@ -243,21 +241,17 @@ class Session:
                 raise UserError(f"cannot use {count} cores", hint=f"{self.hello.cores} run on this board")
             self._link.request(wire.Set(setting=setting, value=count))
 
-    def use_int8(self, tokens: int) -> None:
-        """Prompts of that many tokens and more take the int8 route from now on; 0: none does."""
-        self._link.request(wire.Set(setting=wire.Setting.INT8_TOKENS, value=tokens))
-
-    def use_npu(self, mode: NpuMode, *, f16: bool = False) -> None:
-        """What of a prompt the NPU computes from now on. Raises UserError where the board or its firmware cannot."""
-        try:
-            self._link.request(wire.Set(setting=wire.Setting.NPU, value=wire.NpuMode[mode.upper()]))
-            self._link.request(wire.Set(setting=wire.Setting.NPU_F16, value=int(f16)))
-        except BoardError as error:
-            raise UserError(f"cannot use the NPU ({mode}): {error}") from error
-
-    def use_attention(self, form: wire.AttentionForm) -> None:
-        """How attention is computed from now on."""
-        self._link.request(wire.Set(setting=wire.Setting.ATTENTION, value=form))
+    def use(self, route: Route) -> None:
+        """How prompts and answers are computed from now on. Raises UserError where the board or its firmware cannot."""
+        known = {} if self._route is None else dict(_settings(self._route))
+        self._route = None
+        for setting, value in _settings(route):
+            if known.get(setting) != value:
+                try:
+                    self._link.request(wire.Set(setting=setting, value=value))
+                except BoardError as error:
+                    raise UserError(f"{self.hello.board}: {error.what}", hint=error.hint) from error
+        self._route = route
 
     def reset(self) -> None:
         """Forgets the cached tokens, here and on the board."""
@@ -387,3 +381,11 @@ class _Quiet:
             self.restart()
             self._bytes = received
         return time.monotonic() - self._since
+
+
+def _settings(route: Route) -> Iterator[tuple[wire.Setting, int]]:
+    """What a board is told of it."""
+    yield wire.Setting.INT8_TOKENS, route.int8_tokens
+    yield wire.Setting.NPU, wire.NpuMode[route.npu.upper()]
+    yield wire.Setting.NPU_F16, int(route.npu_f16)
+    yield wire.Setting.ATTENTION, wire.AttentionForm[route.attention.upper().replace("-", "_")]

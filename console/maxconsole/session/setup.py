@@ -12,25 +12,20 @@ from maxconsole.boards.planner import DEFAULT_BATCH, DEFAULT_CONTEXT
 from maxconsole.firmware.build import BuiltFirmware, build
 from maxconsole.models.image import WeightImage
 from maxconsole.models.model import Model
-from maxconsole.schema import wire
 from maxconsole.session.machine import Timing
 from maxconsole.session.model import open_model
 from maxconsole.session.progress import Progress, silent
-
-NpuMode = Literal["off", "pv", "linear", "all"]
-"""What of a prompt the NPU computes: wire.NpuMode."""
+from maxconsole.session.route import USUAL, Route
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What the user asked for. `model` None is the demo model; `timing` is a virtual board's.
 
-    Prompts of `int8_tokens` tokens and more are computed with weights requantized to int8, which is quicker and less
-    exact; 0: none is. With `npu` other than off, prompts are computed with the file's own weights. `attention` is how
-    attention is computed, for prompts and answers. `cores` None leaves to the firmware how many work. `link` None is
-    what the board's profile says. `port` names the serial port of a board that runs already, which is then not flashed;
-    `baud` None is its profile's rate. `record` names a file for everything that the link carries, from the first byte
-    on; an existing one is only replaced with `overwrite`.
+    `cores` None leaves to the firmware how many work. `link` None is what the board's profile says. `port` names the
+    serial port of a board that runs already, which is then not flashed; `baud` None is its profile's rate. `record`
+    names a file for everything that the link carries, from the first byte on; an existing one is only replaced with
+    `overwrite`.
     """
 
     board: str = DEFAULT_BOARD
@@ -40,10 +35,7 @@ class Setup:
     timing: Timing = "fast"
     cores: int | None = None
     decode_cores: int | None = None  # where not as many as in prefill
-    int8_tokens: int = wire.INT8_TOKENS
-    npu: NpuMode = "off"
-    npu_f16: bool = False  # it rounds its results to fp16, but for queries, keys and values
-    attention: wire.AttentionForm = wire.AttentionForm.DEFAULT
+    route: Route = USUAL
     link: Literal["rtt", "uart"] | None = None
     record: Path | None = None
     overwrite: bool = False

@@ -308,7 +308,7 @@ class Control:
             self._errand = Job("counters", lambda _job: session.count(choice.counters))
         elif choice.route != told.route:
             self._told_board = replace(told, route=choice.route)
-            self._errand = Job("route", lambda _job: session.take(choice.route))
+            self._errand = Job("route", lambda _job: session.use(choice.route))
 
     def _on_errand(self) -> bool:
         """Whether an errand still runs; says so where one has failed."""

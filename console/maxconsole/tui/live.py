@@ -16,6 +16,7 @@ from maxconsole.link.client import RefusedError
 from maxconsole.link.text import printable
 from maxconsole.session.about import memory_limit
 from maxconsole.session.results import Answer
+from maxconsole.session.route import Route
 from maxconsole.session.sampling import Sampling
 from maxconsole.session.session import Session as BoardSession
 from maxconsole.session.verify import verify
@@ -23,7 +24,7 @@ from maxconsole.tui.badges import badge_words
 from maxconsole.tui.claim import Claim
 from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.presets import events_for
-from maxconsole.tui.seam import Generating, Identity, Player, Progress, Reply, Route
+from maxconsole.tui.seam import Generating, Identity, Player, Progress, Reply
 
 if TYPE_CHECKING:
     from maxconsole.models.chat import Conversation
@@ -114,9 +115,8 @@ class LiveSession:
         except RefusedError as error:  # the board is well, and cannot count these
             raise UserError(error.what, hint=error.hint) from error
 
-    def take(self, route: Route) -> None:
-        self._session.use_int8(route.int8_tokens)
-        self._session.use_npu(route.npu, f16=route.npu_f16)
+    def use(self, route: Route) -> None:
+        self._session.use(route)
 
     def verify(self, progress: Progress) -> str:
         regions = verify(self._session.link, self._session.prepared, progress)

@@ -11,6 +11,7 @@ from maxconsole.link.text import printable
 from maxconsole.session.about import memory_limit
 from maxconsole.session.follower import Answered, Asked, BrokenOff, Event, Said
 from maxconsole.session.replay import ReplaySession
+from maxconsole.session.route import Route
 from maxconsole.tui.badges import badge_words
 from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.live import reply_of
@@ -25,7 +26,6 @@ from maxconsole.tui.seam import (
     Progress,
     Question,
     Reply,
-    Route,
 )
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class ReplayedSession:
     def count(self, counters: Counters) -> None:
         raise UserError("a recording counts what was counted when it was made", hint="F5 starts a board")
 
-    def take(self, route: Route) -> None:
+    def use(self, route: Route) -> None:
         raise UserError("a recording was computed as it says", hint="F5 starts a board")
 
     def verify(self, progress: Progress) -> str:

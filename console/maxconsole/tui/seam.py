@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from maxconsole.session.route import USUAL, Route
 from maxconsole.tui.figures.choices import Counters
 
 if TYPE_CHECKING:
     from maxconsole.inspection.text import Row
     from maxconsole.session.machine import Timing
-    from maxconsole.session.setup import NpuMode
     from maxconsole.telemetry.snapshot import Snapshot
 
 
@@ -23,15 +23,6 @@ class Progress(Protocol):
     """See maxconsole.session.progress.Progress: what it raises ends the work."""
 
     def __call__(self, stage: str, done: int, total: int, detail: str = "", /) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """How prompts are computed: see maxconsole.session.setup.Setup."""
-
-    int8_tokens: int = 64  # the firmware's own, which would take long to load before the first paint
-    npu: NpuMode = "off"
-    npu_f16: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +42,7 @@ class Choice:
     port: str | None = None
     baud: int | None = None
     counters: Counters = Counters.CACHES
-    route: Route = Route()
+    route: Route = USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +244,8 @@ class Session(Protocol):
         """Lets the board count other events from now on; all totals start anew. Not during an answer."""
         ...
 
-    def take(self, route: Route) -> None:
-        """Computes prompts this way from now on. Not during an answer. Raises UserError where the board cannot."""
+    def use(self, route: Route) -> None:
+        """Computes this way from now on. Not during an answer. Raises UserError where the board cannot."""
         ...
 
     def verify(self, progress: Progress) -> str:

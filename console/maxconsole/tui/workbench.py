@@ -38,7 +38,6 @@ from maxconsole.tui.seam import (
     ModelCard,
     Progress,
     RecordingCard,
-    Route,
     Session,
 )
 
@@ -107,6 +106,7 @@ class RealWorkbench:
                 timing=choice.timing,
                 port=choice.port,
                 baud=choice.baud,
+                route=choice.route,
             )
             session = LiveSession(BoardSession.open(setup, progress), claim)
         except BaseException:
@@ -114,8 +114,6 @@ class RealWorkbench:
             raise
         try:
             session.count(choice.counters)
-            if choice.route != Route():  # what a firmware begins with
-                session.take(choice.route)
         except BaseException:
             session.close()
             raise

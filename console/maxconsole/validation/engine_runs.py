@@ -14,8 +14,9 @@ from maxconsole.schema import wire
 from maxconsole.session.benchmark_text import Kind
 from maxconsole.session.npu_report import npu_report
 from maxconsole.session.results import Answer
+from maxconsole.session.route import USUAL, Route
 from maxconsole.session.session import Session
-from maxconsole.session.setup import NpuMode, Prepared, Setup, prepare
+from maxconsole.session.setup import Prepared, Setup, prepare
 from maxconsole.session.speed import Workload, measure
 from maxconsole.telemetry.breakdown import BUS_ACCESS_RD
 from maxconsole.telemetry.npu import overlap
@@ -42,8 +43,7 @@ class Prompt:
     answer: int = 1
     context: int = 0
     board: str = BOARD
-    npu: NpuMode = "off"  # other than that: by the exact route
-    npu_f16: bool = False
+    route: Route = USUAL
     startup: int | None = None  # of the NPU's jobs, in cycles, in place of the profile's
 
     @property
@@ -62,8 +62,7 @@ class Prompt:
             context=context,
             batch=batch,
             cores=self.cores,
-            npu=self.npu,
-            npu_f16=self.npu_f16,
+            route=self.route,
             timing="timed",
         )
 
@@ -73,8 +72,8 @@ class Prompt:
         model = "demo" if self.model is None else self.model.stem
         ring = f"-ring{self.context}" * bool(self.context)
         npu = (
-            f"-npu-{self.npu}" * (self.npu != "off")
-            + "-f16" * self.npu_f16
+            f"-npu-{self.route.npu}" * (self.route.npu != "off")
+            + "-f16" * self.route.npu_f16
             + f"-startup{self.startup}" * (self.startup is not None)
         )
         return f"{model}-{self.kind}-{self.tokens}+{self.answer}{ring}-{self.cores}c-{self.board}{npu}"
@@ -98,7 +97,7 @@ def run(bench: Bench, prompt: Prompt) -> Figures:
 
 def _measure(prepared: Prepared, prompt: Prompt) -> Figures:
     with Session.open(prepared.setup) as session:
-        if prompt.npu != "off":
+        if prompt.route.npu != "off":
             session.select_events(choose_events(prepared.board, [hex(BUS_ACCESS_RD)]))
         (answer,) = measure(session, prompt.workload, 1).answers
         snapshot = session.snapshot()

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,17 +14,21 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Label, Static
 
 from maxconsole.errors import UserError
+from maxconsole.session.route import Route
 from maxconsole.tui.drawing.ink import Ink, Span, line
 from maxconsole.tui.figures.choices import Counters
 from maxconsole.tui.presets import ABOUT
 from maxconsole.tui.screens.dialog import Dialog, DialogKeys
-from maxconsole.tui.seam import Choice, Generating, Route
+from maxconsole.tui.seam import Choice, Generating
 from maxconsole.tui.widgets.rule import Rule
 from maxconsole.tui.widgets.toggle import Toggle
 
 if TYPE_CHECKING:
     from maxconsole.session.machine import Timing
-    from maxconsole.session.setup import NpuMode
+    from maxconsole.session.route import AttentionForm, NpuMode
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +58,53 @@ _CHOICE: Final = (
     Field("cores", "cores", int, "that work; empty: as many as are best", optional=True),
 )
 _INT8: Final = Field("int8_tokens", "int8 weights", int, "for prompts of so many tokens and more; 0: none")
-#: Mode, and whether it rounds to fp16; what the firmware does not have is left out.
-_NPU: Final[tuple[tuple[NpuMode, bool], ...]] = (("off", False), ("linear", False), ("linear", True))
-_NPU_NAMES: Final = ("off", "linear", "linear, fp16")
-_ABOUT_NPU: Final = (
-    "prompts are the cores' work alone",
-    "projections and feed-forward of prompts",
-    "the same, results rounded to fp16",
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Generic[T]):
+    """One setting of few values: what each is called, and what is said of it beside the toggle."""
+
+    name: str
+    label: str
+    values: Sequence[T]
+    names: Sequence[str]
+    about: Sequence[str]
+
+
+_COUNTERS: Final = Turn(
+    "counters", "they count", tuple(Counters), tuple(Counters), tuple(ABOUT[one] for one in Counters)
 )
-_TIMING: Final[tuple[Timing, ...]] = ("fast", "timed", "off")
-_ABOUT_TIMING: Final = {
-    "timed": "an out-of-order core, instruction by instruction",
-    "fast": "quicker: port bounds and caches only",
-    "off": "quickest: nothing is counted",
-}
-_COUNTERS: Final = tuple(Counters)
+#: Mode, and whether it rounds to fp16; what the firmware refuses is left out.
+_NPU: Final[Turn[tuple[NpuMode, bool]]] = Turn(
+    "npu",
+    "NPU",
+    (("off", False), ("linear", False), ("linear", True)),
+    ("off", "linear", "linear, fp16"),
+    (
+        "prompts are the cores' work alone",
+        "projections and feed-forward of prompts",
+        "the same, results rounded to fp16",
+    ),
+)
+_ATTENTION: Final[Turn[AttentionForm]] = Turn(
+    "attention",
+    "attention",
+    ("default", "int8-pv", "int16"),
+    ("default", "int8-pv", "int16"),
+    ("as it ships", "probabilities of 7 bits: quicker, less exact", "queries of 16 bits: slower, more exact"),
+)
+_TIMING: Final[Turn[Timing]] = Turn(
+    "timing",
+    "virtual board",
+    ("fast", "timed", "off"),
+    ("fast", "timed", "off"),
+    (
+        "quicker: port bounds and caches only",
+        "an out-of-order core, instruction by instruction",
+        "quickest: nothing is counted",
+    ),
+)
+_TURNS: Final[Mapping[str | None, Turn[Any]]] = {one.name: one for one in (_COUNTERS, _NPU, _ATTENTION, _TIMING)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,58 +138,30 @@ class SettingsDialog(Dialog[Settings]):
                 for field in _GENERATING:
                     yield _row(field, getattr(self._generating, field.name))
                 yield Label("Counters (from the next answer on)", classes="heading")
-                with Horizontal(classes="field"):
-                    yield Label("they count", classes="label")
-                    yield Toggle(_COUNTERS, _COUNTERS.index(self._choice.counters), id="counters")
-                    yield Label(ABOUT[self._choice.counters], id="about-counters", classes="about")
-                yield Label("Prompts (from the next answer on)", classes="heading")
+                yield _turn(_COUNTERS, self._choice.counters)
+                yield Label("Computing (from the next answer on)", classes="heading")
                 yield _row(_INT8, self._choice.route.int8_tokens)
-                with Horizontal(classes="field"):
-                    yield Label("NPU", classes="label")
-                    now = self._choice.route
-                    chosen = _NPU.index((now.npu, now.npu_f16))
-                    yield Toggle(_NPU_NAMES, chosen, id="npu")
-                    yield Label(_ABOUT_NPU[chosen], id="about-npu", classes="about")
+                yield _turn(_NPU, (self._choice.route.npu, self._choice.route.npu_f16))
+                yield _turn(_ATTENTION, self._choice.route.attention)
                 yield Label("Board (from the next start on)", classes="heading")
                 for field in _CHOICE:
                     yield _row(field, getattr(self._choice, field.name))
-                with Horizontal(classes="field"):
-                    yield Label("virtual board", classes="label")
-                    yield Toggle(_TIMING, _TIMING.index(self._choice.timing), id="timing")
-                    yield Label(_ABOUT_TIMING[self._choice.timing], id="about-timing", classes="about")
+                yield _turn(_TIMING, self._choice.timing)
             yield Static("", id="complaint", markup=False)
             yield DialogKeys(("↑↓ Tab", "move"), ("Enter", "save"), ("Esc", "leave as it was"))
 
     def on_mount(self) -> None:
-        self.query_one(Rule).say(note=line(Span("sampling, counters, prompts, context, batch", Ink.DIM)), lit=True)
+        self.query_one(Rule).say(note=line(Span("sampling, counters, computing, context, batch", Ink.DIM)), lit=True)
         self.query(Input).first().focus()
 
-    @property
-    def _counters(self) -> Counters:
-        return _COUNTERS[self.query_one("#counters", Toggle).index]
+    def _turned(self, turn: Turn[T]) -> T:
+        return turn.values[self.query_one(f"#{turn.name}", Toggle).index]
 
-    @property
-    def _timing(self) -> Timing:
-        return _TIMING[self.query_one("#timing", Toggle).index]
-
-    @property
-    def _npu(self) -> int:
-        return self.query_one("#npu", Toggle).index
-
-    @on(Toggle.Turned, "#npu")
-    def say_what_the_npu_does(self) -> None:
+    @on(Toggle.Turned)
+    def say_what_it_means(self, event: Toggle.Turned) -> None:
         """Beside the toggle."""
-        self.query_one("#about-npu", Label).update(_ABOUT_NPU[self._npu])
-
-    @on(Toggle.Turned, "#timing")
-    def say_what_times(self) -> None:
-        """Beside the toggle."""
-        self.query_one("#about-timing", Label).update(_ABOUT_TIMING[self._timing])
-
-    @on(Toggle.Turned, "#counters")
-    def say_what_is_counted(self) -> None:
-        """Beside the toggle."""
-        self.query_one("#about-counters", Label).update(ABOUT[self._counters])
+        turn = _TURNS[event.toggle.id]
+        self.query_one(f"#about-{turn.name}", Label).update(turn.about[event.toggle.index])
 
     def on_input_submitted(self) -> None:
         self.action_save()
@@ -163,9 +171,10 @@ class SettingsDialog(Dialog[Settings]):
         try:
             generating = replace(self._generating, **self._values(_GENERATING))  # type: ignore[arg-type]
             choice = replace(self._choice, **self._values(_CHOICE))  # type: ignore[arg-type]
-            mode, f16 = _NPU[self._npu]
-            route = Route(**self._values((_INT8,)), npu=mode, npu_f16=f16)  # type: ignore[arg-type]
-            choice = replace(choice, timing=self._timing, counters=self._counters, route=route)
+            npu, npu_f16 = self._turned(_NPU)
+            int8 = self._values((_INT8,))
+            route = Route(**int8, npu=npu, npu_f16=npu_f16, attention=self._turned(_ATTENTION))  # type: ignore[arg-type]
+            choice = replace(choice, timing=self._turned(_TIMING), counters=self._turned(_COUNTERS), route=route)
             self._check(choice, generating)
         except UserError as error:
             self.query_one("#complaint", Static).update(f"▲ {error.what}. {error.hint}")
@@ -195,5 +204,15 @@ def _row(field: Field, value: object) -> Horizontal:
         Label(field.label, classes="label"),
         Input(text, id=field.name, compact=True, select_on_focus=True, placeholder=field.help if wide else ""),
         *(() if wide else (Label(field.help, classes="about"),)),
+        classes="field",
+    )
+
+
+def _turn(turn: Turn[T], value: T) -> Horizontal:
+    chosen = turn.values.index(value)
+    return Horizontal(
+        Label(turn.label, classes="label"),
+        Toggle(turn.names, chosen, id=turn.name),
+        Label(turn.about[chosen], id=f"about-{turn.name}", classes="about"),
         classes="field",
     )
