@@ -2,9 +2,10 @@
 // Every core runs through the same code; what `share` gives it is its part. docs/multicore.md has the table.
 #include "engine/forward.h"
 
+#include "engine/attend.h"
 #include "engine/linear.h"
 #include "engine/offload.h"
-#include "kernels/attention.h"
+#include "engine/offload_attention.h"
 #include "kernels/embed.h"
 #include "kernels/kv_cache.h"
 #include "kernels/rope.h"
@@ -36,26 +37,20 @@ static void project(const struct pass *p) {
         span_end(&span, KERNEL_KV_CACHE_UPDATE, p->layer, 2 * (uint64_t)slots * h->head_dim);
 }
 
-static void attend(const struct pass *p) {
+static void attention_output(const struct pass *p) {
     struct forward *f = p->f;
     const struct image_header *h = f->model->header;
     const unsigned width = h->heads * h->head_dim;
-    struct attention job = {.queries = f->query,
-                            .stride = width,
-                            .rope = f->rope + (size_t)p->first * h->head_dim,
-                            .sink_rope = f->sink_rope,
-                            .out = f->query, // a tile has its queries before it stores
-                            .position = p->position + p->first,
-                            .rows = p->rows,
-                            .heads = h->heads,
-                            .form = f->attention};
-    struct span span;
-    span_begin(&span);
-    uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
-    if (seen != 0)
-        span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * h->head_dim);
+    const struct attention job = {.queries = f->query,
+                                  .stride = width,
+                                  .rope = f->rope + (size_t)p->first * h->head_dim,
+                                  .sink_rope = f->sink_rope,
+                                  .out = f->query, // a tile has its queries before it stores
+                                  .position = p->position + p->first,
+                                  .rows = p->rows,
+                                  .heads = h->heads};
     const struct float_rows attended = whole_rows(f->query, width);
-    if (attention_is_by_tokens(p->rows, p->share)) {
+    if (attend(p, job)) {
         quantize_dealt(p, attended, p->rows, ATTENTION_TOKENS, &p->weights->o);
     } else {
         meet(p);
@@ -86,7 +81,7 @@ static void run_layer(void *context, struct share share) {
     if (pass.rows == 0)
         return;
     meet(&pass);
-    attend(&pass);
+    attention_output(&pass);
     meet(&pass);
     feed_forward(&pass);
 }
@@ -152,13 +147,14 @@ bool forward_batch(struct forward *f, const uint32_t *tokens, unsigned count, en
         const bool offload = f->offload && pass.rows == count && offload_worth(count);
         if (f->npu.pending[0].any && !offload)
             join(&pass);
-        f->offloaded |= offload;
+        f->offloaded |= offload || (f->offload_values && offload_attention_worth(pass.rows));
         if (offload)
             f->npu.layer = layer;
         team_run(f->cores, offload ? offload_layer : run_layer, &pass, layer);
     }
     if (f->npu.pending[0].any)
         join(&pass);
+    offload_drain(f);
     return !f->npu.failed;
 }
 

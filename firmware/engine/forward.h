@@ -35,6 +35,8 @@
 //     B * q * 4, 2 x B * c * 4, 2 x B * f * 4, B * h * 4
 //                        outputs: queries, keys, values, gate, up, attn_output or ffn_down
 //     N x 2 * 4 * max(f, h) * 4                rows of halves that a core has made floats
+//     4 x 96 * A * 512, 96 * A * 8, 96 * A * d * 4, A * 64, A = context / 256 + 4
+//                        attention's pieces: probabilities, factors, sums, addresses of pages
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
 //     layers * kv_heads * P * (64 * d + 256)
 //     P * 128            token ids
@@ -50,6 +52,7 @@
 #include "kernels/dequant.h"
 #include "kernels/int8_linear.h"
 #include "memory/kv_ring.h"
+#include "schema/npu.h"
 
 // Up to this many rows panels are read by gemv_panels, row after row; beyond, each is dequantized once.
 // Where the two cost the same; results are the same anyway.
@@ -77,6 +80,20 @@ struct offload_pending {
     bool halves; // the first of them is of fp16
 };
 
+// Attention's pieces, engine/offload_attention.h.
+#define OFFLOAD_PIECES     4  // under way at once
+#define OFFLOAD_PIECE_ROWS 96 // tokens times heads of a group: twelve tiles
+/// Blocks of keys that a piece meets at most: of the window, which may begin within one, and the sinks'.
+#define OFFLOAD_BLOCKS(context) ((context) / NPU_BLOCK_KEYS + 4)
+
+struct offload_piece {
+    int8_t *values;      // [OFFLOAD_PIECE_ROWS][blocks][512]: probabilities
+    float (*factors)[2]; // [OFFLOAD_PIECE_ROWS][blocks]
+    float *sums;         // [OFFLOAD_PIECE_ROWS][blocks][head_dim]
+    uint64_t *pages;     // [blocks][8]
+    struct offload_job job;
+};
+
 // What the NPU reads and writes, all in its own memory; and what it is doing.
 struct offload_buffers {
     struct activations input[OFFLOAD_HALVES]; // quantized rows of each half
@@ -84,6 +101,7 @@ struct offload_buffers {
     void *gate, *up, *product;                // the same, of floats or of halves
     float *wide;                              // [cores][2][OFFLOAD_ROWS][hidden or ffn]: halves made floats
     struct offload_pending pending[OFFLOAD_HALVES]; // core 0 writes it between two barriers
+    struct offload_piece piece[OFFLOAD_PIECES];     // so it does their jobs
     unsigned layer;                                 // the last one of this batch
     bool failed;                                    // a job of this batch
     bool halves;                                    // outputs that are no queries, keys or values are fp16
@@ -105,6 +123,7 @@ struct forward {
     struct int8_activations tiles;     // in the same memory
     struct int8_activations activated; // gate times up: made while `tiles` are still read
     bool offload;                      // the next batch's matrix products go to the NPU: engine/offload.h
+    bool offload_values;               // its probabilities do: engine/offload_attention.h
     bool offloaded;                    // one has been since this was set to false
     bool npu_ready;                    // its memory holds the buffers
     size_t npu_bytes;                  // that they take

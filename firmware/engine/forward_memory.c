@@ -69,7 +69,7 @@ bool forward_init(struct forward *f, const struct model *model, unsigned context
     memset(f->repeated, 0, (h->vocabulary + 31) / 32 * sizeof(uint32_t));
     rope_row(h->rope_step, h->rope_pairs, context - 1, f->sink_rope);
     if (npu_pool.bytes != 0)
-        f->npu_ready = offload_init(f, widest(h), &f->npu_bytes);
+        f->npu_ready = offload_init(f, widest(h), context, &f->npu_bytes);
     struct kv_shape shape = {h->layers, h->kv_heads, h->head_dim, context, batch_max};
     if (!kv_ring_init(&f->ring, &shape, &kv_cache_pool)) {
         log_text(LOG_LEVEL_ERROR, "a KV ring for %u tokens takes %zu bytes, the pool has %zu", context,

@@ -76,8 +76,6 @@ bool engine_npu_ready(void) {
 const char *engine_set_npu(enum npu_mode mode) {
     if (mode != NPU_MODE_OFF && !npu_present())
         return "this board has no NPU";
-    if (mode == NPU_MODE_PV || mode == NPU_MODE_ALL)
-        return "attention is computed on the cores only: the NPU takes linear or off";
     if (mode != NPU_MODE_OFF && bound && !forward.npu_ready)
         return "the NPU's memory does not hold this model's buffers; a smaller batch needs less";
     npu_mode = mode;
@@ -214,7 +212,7 @@ static bool prefill(struct run *run, struct choice *choice) {
 // From the first token to the last.
 static enum done_reason decode(struct run *run, struct choice choice) {
     const struct generate *c = run->command;
-    forward.int8 = forward.offload = false;
+    forward.int8 = forward.offload = forward.offload_values = false;
     for (uint32_t step = 0;; step++) {
         if (stops(c, choice.token))
             return DONE_REASON_STOP_TOKEN;
@@ -239,14 +237,17 @@ enum reply_status engine_generate(const struct generate *command, const uint32_t
         return status;
     kv_ring_rewind(&forward.ring, command->keep);
     // The route is the prompt's, not a batch's, so that results do not depend on how it is cut.
-    // So is what the NPU computes, with the numbers of the exact route.
-    const bool npu = npu_mode == NPU_MODE_LINEAR && forward.npu_ready;
-    const bool int8 = !npu && model.int8 && int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
+    // So is what the NPU computes: matrix products with the numbers of the exact route, attention with its
+    // own.
+    const bool linear = forward.npu_ready && (npu_mode == NPU_MODE_LINEAR || npu_mode == NPU_MODE_ALL);
+    const bool values = forward.npu_ready && (npu_mode == NPU_MODE_PV || npu_mode == NPU_MODE_ALL);
+    const bool int8 = !linear && model.int8 && int8_tokens != 0 && command->prompt_tokens >= int8_tokens;
     struct choice choice = {0};
     enum done_reason reason = DONE_REASON_PROMPT_ONLY;
     uint64_t start = pmu_cycles();
     forward.int8 = int8;
-    forward.offload = npu;
+    forward.offload = linear;
+    forward.offload_values = values;
     forward.offloaded = false;
     forward.npu.halves = npu_f16;
     forward.attention = attention_form;

@@ -2,6 +2,7 @@
 #include "engine/offload.h"
 
 #include "arch/cache.h"
+#include "engine/attend.h"
 #include "engine/linear.h"
 #include "engine/offload_job.h"
 #include "kernels/attention.h"
@@ -135,9 +136,8 @@ static void quantize_some(const struct pass *p, unsigned half, unsigned width, s
 }
 
 // What attention has left in f->query: the core's own tokens or, after a barrier, its rows of everyone's.
-static void quantize_attended(const struct pass *p, unsigned half, unsigned width) {
+static void quantize_attended(const struct pass *p, unsigned half, unsigned width, bool by_tokens) {
     const struct interval all = half_rows(p, half), mine = my_rows(p, half);
-    const bool by_tokens = attention_is_by_tokens(all.to - all.from, p->share);
     unsigned done = 0;
     struct span span;
     if (!by_tokens)
@@ -157,7 +157,7 @@ static void quantize_attended(const struct pass *p, unsigned half, unsigned widt
     span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)done * width);
 }
 
-static void attend(const struct pass *p, unsigned half) {
+static void attention_output(const struct pass *p, unsigned half) {
     struct forward *f = p->f;
     const struct image_header *h = f->model->header;
     const struct interval all = half_rows(p, half), mine = my_rows(p, half);
@@ -187,13 +187,8 @@ static void attend(const struct pass *p, unsigned half) {
                                   .out = f->query + (size_t)all.from * width,
                                   .position = p->position + all.from,
                                   .rows = rows,
-                                  .heads = h->heads,
-                                  .form = f->attention};
-    span_begin(&span);
-    uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
-    if (seen != 0)
-        span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * h->head_dim);
-    quantize_attended(p, half, width);
+                                  .heads = h->heads};
+    quantize_attended(p, half, width, attend(p, job));
     meet(p);
     const struct product products[] = {
         {&p->weights->o, f->npu.product, offload_halves(p, &p->weights->o), KERNEL_LINEAR_O}};
@@ -262,9 +257,9 @@ static const struct step {
     unsigned half;
     bool before; // in the layer before
 } steps[] = {
-    {attention_input, 0, false}, {ffn_input, 1, true}, {attend, 0, false},
-    {activate, 1, true},         {settle, 1, false},   {attention_input, 1, false},
-    {ffn_input, 0, false},       {attend, 1, false},   {activate, 0, false},
+    {attention_input, 0, false}, {ffn_input, 1, true},         {attention_output, 0, false},
+    {activate, 1, true},         {settle, 1, false},           {attention_input, 1, false},
+    {ffn_input, 0, false},       {attention_output, 1, false}, {activate, 0, false},
 };
 
 static struct pass part_of(const void *context, struct share share) {

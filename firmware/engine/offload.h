@@ -18,9 +18,9 @@
 #include "arch/share.h"
 #include "engine/forward.h"
 
-/// Takes the buffers for inputs up to `k` wide (padded) from the NPU's memory: all, or none and false.
-/// `needed` is what they take.
-bool offload_init(struct forward *f, unsigned k, size_t *needed);
+/// Takes the buffers for inputs up to `k` wide (padded) and for `context` tokens from the NPU's memory: all,
+/// or none and false. `needed` is what they take.
+bool offload_init(struct forward *f, unsigned k, unsigned context, size_t *needed);
 
 /// Whether a batch of `rows` rows is worth halving.
 bool offload_worth(unsigned rows);

@@ -6,6 +6,7 @@
 #include "arch/string.h"
 #include "engine/linear.h"
 #include "engine/offload.h"
+#include "engine/offload_attention.h"
 #include "hal/npu.h"
 #include "link/channel.h"
 #include "link/telemetry.h"
@@ -28,7 +29,14 @@ static void fail(struct forward *f, const char *what, enum npu_code code, unsign
     f->npu.failed = true;
 }
 
-// Core 0: the job runs when those before it have.
+struct offload_job offload_submit(const struct pass *p, const struct npu_job *job, enum kernel kernel,
+                                  uint64_t macs) {
+    const uint32_t sequence = p->f->npu.failed ? 0 : npu_submit(job);
+    if (sequence == 0)
+        fail(p->f, "a job is refused", npu_error(), p->layer);
+    return (struct offload_job){sequence, kernel, p->layer, macs};
+}
+
 static void submit(const struct pass *p, struct offload_pending *pending, const struct activations *x,
                    struct interval rows, const struct product *product) {
     const struct matrix *m = product->m;
@@ -45,12 +53,9 @@ static void submit(const struct pass *p, struct offload_pending *pending, const 
         .row_scales = (uintptr_t)x->row_scales,
         .out = (uintptr_t)product->y + product_bytes(product->halves, (size_t)rows.from * m->rows),
         .out_stride = (uint32_t)product_bytes(product->halves, m->rows)};
-    const uint32_t sequence = count == 0 || p->f->npu.failed ? 0 : npu_submit(&job);
-    if (sequence != 0)
+    if (count != 0)
         pending->jobs[pending->count++] =
-            (struct offload_job){sequence, product->kernel, p->layer, (uint64_t)count * m->rows * m->k};
-    else if (count != 0)
-        fail(p->f, "a job is refused", npu_error(), p->layer);
+            offload_submit(p, &job, product->kernel, (uint64_t)count * m->rows * m->k);
 }
 
 // This core's columns, written back so that no cache holds what it has not read from memory.
@@ -68,13 +73,15 @@ static void multiply(const struct pass *p, const struct activations *x, struct i
         cache_clean(y, (panels.to - panels.from) * PANEL_COLUMNS * sizeof *y);
 }
 
-// Core 0, behind a barrier that all cores have passed since they waited: times are exact then.
+void offload_record(const struct offload_job *job) {
+    struct npu_record times;
+    if (npu_times(job->sequence, &times))
+        telemetry_npu(job->kernel, job->layer, job->macs, &times);
+}
+
 static void record(struct offload_pending *pending) {
-    for (const struct offload_job *job = pending->jobs; job < pending->jobs + pending->count; job++) {
-        struct npu_record times;
-        if (npu_times(job->sequence, &times))
-            telemetry_npu(job->kernel, job->layer, job->macs, &times);
-    }
+    for (unsigned i = 0; i < pending->count; i++)
+        offload_record(&pending->jobs[i]);
     pending->count = 0;
 }
 
@@ -96,20 +103,26 @@ void offload_products(const struct pass *p, unsigned half, struct interval rows,
             multiply(p, &x, rows, &products[i]);
 }
 
-bool offload_wait(const struct pass *p, unsigned half) {
-    const struct offload_pending *pending = &p->f->npu.pending[half];
+void offload_wait_for(const struct pass *p, const struct offload_job *job) {
     struct span span;
-    if (pending->count == 0)
-        return pending->any;
+    if (job->sequence == 0) // refused
+        return;
     span_begin(&span);
-    const enum npu_code code = npu_wait(pending->jobs[pending->count - 1].sequence); // and all before it
+    const enum npu_code code = npu_wait(job->sequence);
     span_end(&span, KERNEL_NPU_WAIT, p->layer, 0);
     if (p->share.part == 0 && code != NPU_CODE_DONE)
         fail(p->f, "a job has not ended well", code, p->layer);
-    return true;
+}
+
+bool offload_wait(const struct pass *p, unsigned half) {
+    const struct offload_pending *pending = &p->f->npu.pending[half];
+    if (pending->count != 0)
+        offload_wait_for(p, &pending->jobs[pending->count - 1]); // and all before it
+    return pending->any;
 }
 
 void offload_drain(struct forward *f) {
+    offload_attention_drain(f);
     for (unsigned half = 0; half < OFFLOAD_HALVES; half++) {
         struct offload_pending *pending = &f->npu.pending[half];
         for (unsigned i = 0; i < pending->count; i++)
@@ -119,20 +132,20 @@ void offload_drain(struct forward *f) {
     }
 }
 
-static void *take(size_t bytes, size_t *needed) {
+void *offload_take(size_t bytes, size_t *needed) {
     bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     *needed += bytes;
     return pool_take(&npu_pool, bytes, CACHE_LINE);
 }
 
-bool offload_init(struct forward *f, unsigned k, size_t *needed) {
+bool offload_init(struct forward *f, unsigned k, unsigned context, size_t *needed) {
     const struct image_header *h = f->model->header;
     const size_t rows = f->batch_max, query = (size_t)h->heads * h->head_dim,
                  kv = (size_t)h->kv_heads * h->head_dim;
     const size_t half = ((rows + 1) / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     bool complete = true;
     *needed = 0;
-#define TAKE(pointer, bytes) complete &= ((pointer) = take(bytes, needed)) != NULL
+#define TAKE(pointer, bytes) complete &= ((pointer) = offload_take(bytes, needed)) != NULL
     for (struct activations *input = f->npu.input; input < f->npu.input + OFFLOAD_HALVES; input++) {
         TAKE(input->values, half * k);
         TAKE(input->groups, half * k / GROUP * sizeof *input->groups);
@@ -148,6 +161,7 @@ bool offload_init(struct forward *f, unsigned k, size_t *needed) {
     TAKE(f->npu.wide,
          BOARD_CORES * 2 * OFFLOAD_ROWS * (h->ffn > h->hidden ? h->ffn : h->hidden) * sizeof(float));
 #undef TAKE
+    complete &= offload_attention_init(f, context, needed);
     if (!complete)
         pool_reset(&npu_pool);
     return complete;

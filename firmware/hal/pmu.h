@@ -48,10 +48,15 @@ void pmu_arrive(void);
 /// It goes on.
 void pmu_depart(void);
 
-/// When `core` arrived at the last barrier that is complete; and by how much of that the other cores have
-/// held it up through the memory that they share, which the model knows only afterwards (0 elsewhere). In
-/// cycles.
-void pmu_arrival(unsigned core, uint64_t *cycles, uint64_t *delay);
+/// What the model of the virtual board knows only afterwards, in cycles; 0 elsewhere.
+struct pmu_delay {
+    uint64_t work; // that the other cores and the NPU have held a core up through the memory that they share
+    int64_t waits; // by how much longer than it seemed it has waited for the NPU
+};
+
+/// When `core` arrived at the last barrier that is complete, in cycles; and how much later than by its own
+/// counters.
+void pmu_arrival(unsigned core, uint64_t *cycles, struct pmu_delay *delay);
 
 /// From here to the next reading of the counters nothing is modeled: what the board does between requests
 /// depends on when they come. Only the virtual board's model knows of it.

@@ -90,9 +90,10 @@ void pmu_depart(void) {
     page->sync_depart = core_number();
 }
 
-void pmu_arrival(unsigned core, uint64_t *cycles, uint64_t *delay) {
-    *cycles = page->core[core].arrived;
-    *delay = page->core[core].delay;
+void pmu_arrival(unsigned core, uint64_t *cycles, struct pmu_delay *delay) {
+    const volatile struct device_page_sample *at = &page->core[core];
+    *cycles = at->arrived;
+    *delay = (struct pmu_delay){(uint64_t)((int64_t)at->delay - at->waits), at->waits};
 }
 
 #endif

@@ -114,9 +114,9 @@ void pmu_arrive(void) {
 
 void pmu_depart(void) {}
 
-void pmu_arrival(unsigned core, uint64_t *cycles, uint64_t *delay) {
+void pmu_arrival(unsigned core, uint64_t *cycles, struct pmu_delay *delay) {
     *cycles = counted[core].arrived;
-    *delay = 0;
+    *delay = (struct pmu_delay){0};
 }
 
 void pmu_pause(void) {}

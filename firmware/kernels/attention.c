@@ -5,6 +5,7 @@
 
 #include "arch/string.h"
 #include "kernels/attention_block.h"
+#include "kernels/attention_stage.h"
 #include "kernels/neon.h"
 #include "kernels/rope.h"
 
@@ -78,6 +79,7 @@ static void prepare_rows(const struct tile_job *t, struct attention_tile *tile) 
     tile->head_dim = head_dim;
     tile->rows = t->rows;
     tile->form = t->job->form;
+    tile->stage = NULL;
     quantize_queries(t, t->job->rope, head_dim, tile->query[0], tile->scale[0]);
     if (tile_position(t, t->rows - 1) >= t->ring->shape.context)
         quantize_queries(t, t->job->sink_rope, 0, tile->query[1], tile->scale[1]);
@@ -123,47 +125,78 @@ static void find_groups(const struct tile_job *t, unsigned layer, uint32_t start
     }
 }
 
-static void walk_blocks(const struct tile_job *t, unsigned layer, struct attention_tile *tile) {
+static void walk_block(const struct tile_job *t, unsigned layer, uint32_t start,
+                       struct attention_tile *tile) {
     struct key_group groups[BLOCK_GROUPS];
+    const unsigned end = visible_keys(t, start, tile);
+    find_groups(t, layer, start, tile->from[0], end, groups);
+    attention_block(tile, 0, groups);
+}
+
+static void walk_sinks(const struct tile_job *t, unsigned layer, struct attention_tile *tile) {
+    struct key_group groups[BLOCK_GROUPS];
+    visible_sinks(t, tile);
+    find_groups(t, layer, 0, 0, KV_SINKS, groups);
+    attention_block(tile, 1, groups);
+}
+
+static void walk_blocks(const struct tile_job *t, unsigned layer, struct attention_tile *tile) {
     uint32_t oldest = kv_first_visible(t->ring, tile_position(t, 0));
     uint32_t newest = tile_position(t, t->rows - 1);
-    if (newest >= t->ring->shape.context) {
-        visible_sinks(t, tile);
-        find_groups(t, layer, 0, 0, KV_SINKS, groups);
-        attention_block(tile, 1, groups);
-    }
+    if (newest >= t->ring->shape.context)
+        walk_sinks(t, layer, tile);
     for (uint32_t start = oldest / ATTENTION_BLOCK * ATTENTION_BLOCK; start <= newest;
-         start += ATTENTION_BLOCK) {
-        const unsigned end = visible_keys(t, start, tile);
-        find_groups(t, layer, start, tile->from[0], end, groups);
-        attention_block(tile, 0, groups);
-    }
+         start += ATTENTION_BLOCK)
+        walk_block(t, layer, start, tile);
+}
+
+// All blocks of the stage, whatever of them the tile sees.
+static void walk_stage(const struct tile_job *t, unsigned layer, unsigned first,
+                       struct attention_tile *tile) {
+    const struct attention_stage *stage = t->job->stage;
+    uint32_t start = stage->start;
+    tile->stage = stage;
+    tile->stage_row = first - stage->first;
+    tile->stage_block = 0;
+    if (stage->sinks)
+        walk_sinks(t, layer, tile);
+    for (; tile->stage_block < stage->blocks; start += ATTENTION_BLOCK)
+        walk_block(t, layer, start, tile);
+}
+
+// Rows of a KV head from `first` up to, not including, `end`, a tile at most. Returns how many keys they have
+// seen.
+static uint64_t run_tile(struct tile_job t, unsigned layer, unsigned first, unsigned end) {
+    struct attention_tile tile;
+    uint64_t seen = 0;
+    t.rows = end - first < ATTENTION_ROWS ? end - first : ATTENTION_ROWS;
+    place_rows(&t, t.job->heads / t.ring->shape.kv_heads, first);
+    prepare_rows(&t, &tile);
+    if (t.job->stage != NULL)
+        walk_stage(&t, layer, first, &tile);
+    else
+        walk_blocks(&t, layer, &tile);
+    for (unsigned r = 0; r < t.rows; r++)
+        seen += kv_visible(t.ring, tile_position(&t, r));
+    return seen;
 }
 
 uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
                    struct share share) {
-    struct attention_tile tile;
-    unsigned group = job->heads / ring->shape.kv_heads, rows = job->rows * group, unit = 0;
-    const bool by_tokens = attention_is_by_tokens(job->rows, share);
-    const float factor = score_factor(ring->shape.head_dim);
+    const struct attention_stage *stage = job->stage;
+    const unsigned group = job->heads / ring->shape.kv_heads;
+    const unsigned head = stage ? stage->kv_head : 0, heads = stage ? head + 1 : ring->shape.kv_heads;
+    const unsigned row = stage ? stage->first : 0, end = stage ? row + stage->rows : job->rows * group;
+    const bool by_tokens = !stage && attention_is_by_tokens(job->rows, share);
+    struct tile_job t = {
+        .ring = ring, .job = job, .core = share.part, .score_factor = score_factor(ring->shape.head_dim)};
+    unsigned unit = 0;
     uint64_t seen = 0;
-    for (unsigned kv_head = 0; kv_head < ring->shape.kv_heads; kv_head++) {
-        for (unsigned first = 0; first < rows; first += ATTENTION_ROWS) {
+    for (t.kv_head = head; t.kv_head < heads; t.kv_head++) {
+        for (unsigned first = row; first < end; first += ATTENTION_ROWS) {
             const unsigned tokens = first / group / ATTENTION_TOKENS;
-            if (!(by_tokens ? is_dealt_back_and_forth(share, tokens) : is_dealt(share, unit++)))
-                continue;
-            unsigned count = rows - first < ATTENTION_ROWS ? rows - first : ATTENTION_ROWS;
-            struct tile_job t = {.ring = ring,
-                                 .job = job,
-                                 .core = share.part,
-                                 .kv_head = kv_head,
-                                 .rows = count,
-                                 .score_factor = factor};
-            place_rows(&t, group, first);
-            prepare_rows(&t, &tile);
-            walk_blocks(&t, layer, &tile);
-            for (unsigned r = 0; r < t.rows; r++)
-                seen += kv_visible(ring, tile_position(&t, r));
+            if (by_tokens ? is_dealt_back_and_forth(share, tokens) : is_dealt(share, unit++))
+                seen += run_tile(t, layer, first, end);
         }
     }
     return seen;

@@ -33,6 +33,8 @@
 #define SCORE_OFFSET    6144.0f  // 1.5 * 2^12: floats around it are 2^-11 apart
 #define PROBABILITY_MAX 32639.0f // 127 * 256 + 127
 
+struct attention_stage;
+
 /// Queries of `rows` consecutive tokens, the first at absolute `position`; their keys and values are in the
 /// ring.
 struct attention {
@@ -45,6 +47,7 @@ struct attention {
     unsigned rows;
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one
     enum attention_form form;
+    const struct attention_stage *stage; // NULL: all of it; else these rows, until their probabilities
 };
 
 #define ATTENTION_TOKENS 8 // whose heads a core has all, where there are enough
@@ -57,5 +60,6 @@ static inline bool attention_is_by_tokens(unsigned rows, struct share share) {
 
 /// The part of it that is `share`'s. Where it is not divided by tokens, cores get tiles of eight query rows
 /// of a KV head in turn. Returns how many keys its rows have seen, summed over the rows of all heads.
+/// With a stage tiles are dealt out in turn from its first row on.
 uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
                    struct share share);

@@ -4,6 +4,7 @@
 #include "arch/string.h"
 #include "kernels/activations.h"
 #include "kernels/attention.h"
+#include "kernels/attention_stage.h"
 #include "kernels/neon.h"
 
 _Static_assert(BLOCK_GROUPS *GROUP_KEYS == ATTENTION_BLOCK, "a block is whole groups");
@@ -152,6 +153,26 @@ static void cut(struct block *b, const struct key_group *groups) {
     }
 }
 
+// The block's probabilities to where the tile wants them; of rows that see nothing, none.
+static void put_on_stage(struct block *b) {
+    static const float neutral[2] = {1.0f, 0.0f};
+    struct attention_tile *t = b->tile;
+    float factors[2][KERNEL_ROWS];
+    unsigned row = 0;
+    const unsigned first = t->stage_row, block = t->stage_block++;
+    for (const struct strip *s = b->strip; s < b->strip + b->strips; s++) {
+        for (; row < s->row; row++)
+            stage_row(t->stage, first + row, block, 0, 0, NULL, neutral);
+        vst1q_f32(factors[0], s->factors[0]);
+        vst1q_f32(factors[1], s->factors[1]);
+        for (unsigned r = 0; r < s->rows; r++, row++)
+            stage_row(t->stage, first + row, block, s->first, s->count, b->halves[row],
+                      (const float[2]){factors[0][r], factors[1][r]});
+    }
+    for (; row < t->rows; row++)
+        stage_row(t->stage, first + row, block, 0, 0, NULL, neutral);
+}
+
 void attention_block(struct attention_tile *tile, unsigned which, const struct key_group *groups) {
     struct block b; // not cleared: 12 KB, of which only what has been written is read
     b.tile = tile;
@@ -170,6 +191,10 @@ void attention_block(struct attention_tile *tile, unsigned which, const struct k
         for (unsigned r = 0; r < s->rows; r++)
             attention_probabilities(b.scores[s->row + r], s->count, b.halves[s->row + r],
                                     b.factor[s->row + r]);
+    if (tile->stage != NULL) {
+        put_on_stage(&b);
+        return;
+    }
     for (struct strip *s = b.strip; s < end; s++)
         values[tile->form == ATTENTION_FORM_INT8_PV][s->rows - 1](
             s->groups, (s->keys + 3) / 4, b.halves + s->row, tile->head_dim, s->factors, s->out);

@@ -37,6 +37,10 @@ struct attention_tile {
     unsigned head_dim;
     unsigned rows;
     enum attention_form form;
+    // Where probabilities go instead of being multiplied by the values: its row of the tile's first one, and
+    // which block comes next.
+    const struct attention_stage *stage;
+    unsigned stage_row, stage_block;
 } __attribute__((aligned(64)));
 
 /// Folds a block into the tile's rows, with tile->query[which]. `groups` are those of the block, of which

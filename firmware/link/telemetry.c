@@ -29,6 +29,7 @@ static struct core_telemetry {
         struct kernel_event *event; // NULL where single events are off
         struct kernel_total *total;
         uint64_t cycles;
+        bool waits;     // for the NPU
     } since[SINCE_MAX]; // the last barrier
     unsigned since_count;
     enum phase last_phase;
@@ -41,8 +42,10 @@ static struct core_telemetry {
     struct outbox outbox;
 } cores[BOARD_CORES];
 
-// Of the NPU since the last job of the cores: a layer has at most seven matrices in two halves.
-#define NPU_EVENTS_MAX (FRAME_PAYLOAD_MAX / sizeof(struct npu_event))
+// Of the NPU since the last job of the cores: a layer has at most seven matrices in two halves, and pieces of
+// attention (engine/offload_attention.h).
+#define NPU_EVENTS_MAX   160
+#define NPU_FRAME_EVENTS (FRAME_PAYLOAD_MAX / sizeof(struct npu_event))
 static struct npu_event npu_events[NPU_EVENTS_MAX];
 static unsigned npu_count;
 
@@ -115,6 +118,7 @@ static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t s
     if (own->since_count < SINCE_MAX) {
         own->since[own->since_count].event = event;
         own->since[own->since_count].total = total;
+        own->since[own->since_count].waits = kernel == KERNEL_NPU_WAIT;
         own->since[own->since_count++].cycles = sum->cycles;
     }
     if (event == NULL)
@@ -132,13 +136,18 @@ static void record(enum kernel kernel, unsigned layer, uint64_t work, uint64_t s
         vst1_u32(event->counters + i, vqmovn_u64(vld1q_u64(sum->counters + i)));
 }
 
-/// Spreads a delay over the events since the last barrier, by their cycles.
-static void spread(struct core_telemetry *own, uint64_t delay) {
-    uint64_t all = 0, shift = 0;
+/// Spreads a delay over the events since the last barrier, by their cycles: of work, and of waits for the
+/// NPU, which may have become shorter.
+static void spread(struct core_telemetry *own, const struct pmu_delay *delay) {
+    const int64_t delays[2] = {(int64_t)delay->work, delay->waits};
+    int64_t all[2] = {0}, shift = 0;
     for (unsigned i = 0; i < own->since_count; i++)
-        all += own->since[i].cycles;
-    for (unsigned i = 0; i < own->since_count && all != 0; i++) {
-        uint64_t part = delay * own->since[i].cycles / all;
+        all[own->since[i].waits] += (int64_t)own->since[i].cycles + 1;
+    for (unsigned i = 0; i < own->since_count; i++) {
+        const bool waits = own->since[i].waits;
+        const int64_t cycles = (int64_t)own->since[i].cycles;
+        int64_t part = delays[waits] * (cycles + 1) / all[waits];
+        part = part < -cycles ? -cycles : part;
         own->since[i].total->cycles += part;
         if (own->since[i].event != NULL) {
             own->since[i].event->start_cycles += shift;
@@ -151,12 +160,13 @@ static void spread(struct core_telemetry *own, uint64_t delay) {
 void telemetry_waited(unsigned layer, bool began) {
     struct core_telemetry *own = &cores[core_number()];
     struct pmu_sample now, sum = {0};
-    uint64_t arrived, delay;
+    uint64_t arrived;
+    struct pmu_delay delay;
     bool same_step = own->last_phase == current_phase && own->last_step == current_step;
     take_sample(&now);
     pmu_arrival(core_number(), &arrived, &delay);
-    if (delay != 0)
-        spread(own, delay);
+    if (delay.work != 0 || delay.waits != 0)
+        spread(own, &delay);
     if (own->batched >= BATCH)
         put_batch(own);
     if (!began || (own->events != 0 && same_step)) { // otherwise it waited for something to do
@@ -222,10 +232,12 @@ void telemetry_npu(enum kernel kernel, unsigned layer, uint64_t macs, const stru
 }
 
 static void send_npu_events(struct core_telemetry *own) {
-    if (npu_count != 0 &&
-        !frame_offer(MESSAGE_TYPE_NPU_EVENTS, npu_events, npu_count * sizeof npu_events[0], NULL, 0)) {
+    for (unsigned first = 0; first < npu_count; first += NPU_FRAME_EVENTS) {
+        const unsigned left = npu_count - first, count = left < NPU_FRAME_EVENTS ? left : NPU_FRAME_EVENTS;
+        if (frame_offer(MESSAGE_TYPE_NPU_EVENTS, npu_events + first, count * sizeof npu_events[0], NULL, 0))
+            continue;
         own->dropped_batches++;
-        own->dropped_events += npu_count;
+        own->dropped_events += count;
     }
     npu_count = 0;
 }
@@ -247,9 +259,10 @@ void telemetry_flush(void) {
     // Core 0 last: the end of a step is among its events, and ends what the console shows of it.
     for (struct core_telemetry *core = cores + BOARD_CORES; core-- > cores;) {
         if (core != own && core->since_count != 0) { // it waits for its next job, and has not done so yet
-            uint64_t arrived, delay;
+            uint64_t arrived;
+            struct pmu_delay delay;
             pmu_arrival((unsigned)(core - cores), &arrived, &delay);
-            spread(core, delay);
+            spread(core, &delay);
         }
         core->since_count = 0;
         for (unsigned first = 0; first < core->batched; first += BATCH) {

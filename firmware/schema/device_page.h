@@ -8,7 +8,7 @@
 
 #define PAGE_BYTES 4096
 #define DEVICE_PAGE_MAGIC 0x31565158u // the plug-in writes it at start; 0 means that no plug-in is loaded
-#define DEVICE_PAGE_VERSION 3
+#define DEVICE_PAGE_VERSION 4
 
 struct device_page_sample {
     uint64_t cycles;
@@ -18,7 +18,8 @@ struct device_page_sample {
     uint64_t watch_refills;
     uint64_t arrived; // cycles: when the core arrived at its last barrier, what others cost it included
     uint64_t delay; // cycles: how much of that the others' memory traffic has cost it since the barrier before
-    uint64_t reserved[4];
+    int64_t waits; // cycles: how much of `delay` made its waits for the NPU longer, or (negative) shorter
+    uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct device_page_sample) == 128, "PmuSample has padding");
 

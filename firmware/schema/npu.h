@@ -15,6 +15,15 @@
 #define NPU_GROUP 32 // values of an input that share a scale
 #define NPU_GROUP_BYTES 8 // of that scale and the values' sum
 #define NPU_PANEL_COLUMNS 16
+#define NPU_BLOCK_KEYS 256 // of a product with the values: keys whose sum is a result of its own
+#define NPU_PAGE_KEYS 32
+
+// u32: what a job may multiply by beside TensorFormat (image.toml)
+enum npu_weights {
+    NPU_WEIGHTS_KV_INT8 = 256, // pages of values, by probabilities of 8 bits
+    NPU_WEIGHTS_KV_INT16 = 257, // the same, by probabilities of 16 bits in two halves
+};
+#define NPU_WEIGHTS_COUNT 258 // one past the largest value
 
 // u32
 enum npu_output {
@@ -28,7 +37,7 @@ enum npu_code {
     NPU_CODE_DONE = 0,
     NPU_CODE_BUSY = 1, // refused: NPU_DEPTH jobs are unobserved, or too many since a barrier; of a job: not ended yet
     NPU_CODE_FORMAT = 2, // weights that the device does not multiply, or an unknown output type
-    NPU_CODE_SHAPE = 3, // k not a multiple of 64, no rows or panels, more than the maxima, or rows of results that overlap
+    NPU_CODE_SHAPE = 3, // k not a multiple of 64 (of NPU_BLOCK_KEYS), no rows or panels, more than the maxima, or rows that overlap
     NPU_CODE_ALIGNMENT = 4,
     NPU_CODE_ADDRESS = 5, // something lies outside RAM, or results outside the NPU's memory
     NPU_CODE_OVERLAP = 6, // results overlap an input of this job, or memory of a job that has not been observed
@@ -41,17 +50,17 @@ enum npu_code {
 #define NPU_CODE_COUNT 12 // one past the largest value
 
 struct npu_job {
-    uint32_t format; // TensorFormat of image.toml: q4_0, q4_1 or q8_0
-    uint32_t output; // NpuOutput
+    uint32_t format; // TensorFormat of image.toml: q4_0, q4_1 or q8_0; or NpuWeights
+    uint32_t output; // NpuOutput; f32 where it is pages
     uint32_t rows; // m
-    uint32_t k; // a multiple of 64
+    uint32_t k; // a multiple of 64; of NPU_BLOCK_KEYS where it is pages
     uint32_t panels; // of 16 columns, one after the other in memory
     uint32_t out_stride; // bytes from row to row of results
-    uint64_t weights; // first panel (docs/weight-image.md)
-    uint64_t values; // int8 [rows][k]
-    uint64_t groups; // {i32 scale, i32 sum} [rows][k / 32]
-    uint64_t row_scales; // f32 [rows]
-    uint64_t out; // [rows][16 * panels], rows out_stride bytes apart
+    uint64_t weights; // first panel (docs/weight-image.md); or u64 [k / 32], addresses of pages' values
+    uint64_t values; // int8 [rows][k]; kv_int16: [rows][2 * k]
+    uint64_t groups; // {i32 scale, i32 sum} [rows][k / 32]; not read where it is pages
+    uint64_t row_scales; // f32 [rows]; not read where it is pages
+    uint64_t out; // [rows][16 * panels], or [rows][k / NPU_BLOCK_KEYS][16 * panels]; rows out_stride bytes apart
 };
 _Static_assert(sizeof(struct npu_job) == 64, "NpuJob has padding");
 

@@ -89,6 +89,7 @@ struct core {
     uint64_t watch_base, watch_end;
     uint64_t arrived_ticks; // at the last barrier, what the others cost the core included
     uint64_t delay_ticks;   // which is this much
+    int64_t wait_ticks;     // and so much of it in waits for the NPU: those have become longer, or shorter
     uint64_t epoch;         // barriers that there had been when it last went on
     struct counts counts;
     struct cache l1d, l2, l3;

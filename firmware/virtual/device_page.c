@@ -70,6 +70,7 @@ void device_page_arrived(const struct core *core) {
     struct device_page_sample *sample = &page->core[core - cores];
     sample->arrived = core->arrived_ticks / TICKS_PER_CYCLE;
     sample->delay = core->delay_ticks / TICKS_PER_CYCLE;
+    sample->waits = core->wait_ticks / TICKS_PER_CYCLE;
 }
 
 void device_page_stored(struct core *core, unsigned offset, unsigned segments) {

@@ -16,8 +16,8 @@ _Static_assert(NPU_DEPTH < NPU_RECORDS, "an unobserved job has a record");
 
 /// An accepted job.
 struct accepted {
-    struct npu_job job;
-    uint8_t *results; // computed, and not observed yet
+    struct npu_work work; // owns its pages
+    uint8_t *results;     // computed, and not observed yet
     bool reset;
 };
 
@@ -101,41 +101,39 @@ void npu_woven(void) {
 }
 
 /// Whether the job's memory is in use by one that the core has not observed.
-static bool collides(const struct core *core, const struct npu_job *job) {
-    struct extent mine[NPU_INPUTS], theirs[NPU_INPUTS];
-    const struct extent results = npu_job_results(job);
-    npu_job_inputs(job, mine);
+static bool collides(const struct core *core, const struct npu_work *work) {
+    const struct extent results = npu_job_results(&work->job);
     for (uint32_t n = first_unobserved(core); n <= last; n++) {
-        const struct npu_job *other = &accepted_of(n)->job;
-        npu_job_inputs(other, theirs);
-        bool meet = extents_meet(results, npu_job_results(other));
-        for (unsigned i = 0; i < NPU_INPUTS; i++)
-            meet |= extents_meet(theirs[i], results) || extents_meet(mine[i], npu_job_results(other));
-        if (meet)
+        const struct npu_work *other = &accepted_of(n)->work;
+        const struct extent theirs = npu_job_results(&other->job);
+        if (extents_meet(results, theirs) || npu_reads(other, results) || npu_reads(work, theirs))
             return true;
     }
     return false;
 }
 
 uint32_t npu_unobserved(const struct core *core, struct extent part, bool results) {
-    struct extent input[NPU_INPUTS];
     uint32_t found = 0;
     pthread_mutex_lock(&lock);
     for (uint32_t n = first_unobserved(core); n <= last && !found; n++) {
-        const struct npu_job *job = &accepted_of(n)->job;
-        bool meet = false;
-        npu_job_inputs(job, input);
-        for (unsigned i = 0; i < NPU_INPUTS && !results; i++)
-            meet |= extents_meet(input[i], part);
-        if (meet || (results && npu_job_writes(job, part)))
+        const struct npu_work *work = &accepted_of(n)->work;
+        if (results ? npu_job_writes(&work->job, part) : npu_reads(work, part))
             found = n;
     }
     pthread_mutex_unlock(&lock);
     return found;
 }
 
-/// Reads the descriptor. Returns NPU_CODE_DONE, or why the job is refused.
-static enum npu_code fetch(const struct core *core, struct npu_job *job) {
+static const uint64_t *copy_of_pages(const struct npu_job *job) {
+    const size_t bytes = npu_job_page_count(job) * sizeof(uint64_t);
+    uint64_t *pages = bytes ? malloc(bytes) : NULL;
+    if (bytes && !pages)
+        abort();
+    return bytes ? memcpy(pages, ram + (job->weights - board->ram_base), bytes) : NULL;
+}
+
+/// Reads the descriptor, and the addresses of pages. Returns NPU_CODE_DONE, or why the job is refused.
+static enum npu_code fetch(const struct core *core, struct npu_work *work) {
     const uint64_t address = page->npu_descriptor;
     if (user && user != core)
         return NPU_CODE_ORDER;
@@ -143,12 +141,16 @@ static enum npu_code fetch(const struct core *core, struct npu_job *job) {
         return NPU_CODE_BUSY;
     if (address % _Alignof(struct npu_job))
         return NPU_CODE_ALIGNMENT;
-    if (address < board->ram_base || address - board->ram_base > board->ram_bytes - sizeof *job ||
+    if (address < board->ram_base || address - board->ram_base > board->ram_bytes - sizeof work->job ||
         (address & ~UINT64_C(4095)) == board->device_page)
         return NPU_CODE_ADDRESS;
-    memcpy(job, ram + (address - board->ram_base), sizeof *job);
-    const enum npu_code code = npu_job_check(job, board);
-    return code == NPU_CODE_DONE && collides(core, job) ? NPU_CODE_OVERLAP : code;
+    memcpy(&work->job, ram + (address - board->ram_base), sizeof work->job);
+    enum npu_code code = npu_job_check(&work->job, board);
+    if (code != NPU_CODE_DONE)
+        return code;
+    work->pages = copy_of_pages(&work->job);
+    code = npu_work_check(work, board);
+    return code == NPU_CODE_DONE && collides(core, work) ? NPU_CODE_OVERLAP : code;
 }
 
 /// While one core works alone, what the NPU costs it is known at once.
@@ -160,21 +162,24 @@ static void weave_alone(void) {
 }
 
 void npu_start(struct core *core) {
-    struct npu_job job;
+    struct npu_work work = {.pages = NULL};
     if (!board)
         return;
     hierarchy_log();
     weave_alone();
     pthread_mutex_lock(&lock);
-    page->npu_code = fetch(core, &job);
+    page->npu_code = fetch(core, &work);
     if (page->npu_code == NPU_CODE_DONE) {
         user = core;
         known_to(core)->issued = page->npu_sequence = ++last;
-        *accepted_of(last) = (struct accepted){job, npu_job_compute(&job, ram, board), false};
-        npu_time_add(last, &job, now_of(core));
+        free((void *)accepted_of(last)->work.pages);
+        *accepted_of(last) = (struct accepted){work, npu_job_compute(&work, ram, board), false};
+        npu_time_add(last, &work, now_of(core));
         weave_log(core, now_of(core), last, WEAVE_NPU_SUBMIT, 0, false);
-        npu_check_begin(last, &job);
+        npu_check_begin(last, &work);
         write_record(last);
+    } else {
+        free((void *)work.pages);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -184,8 +189,8 @@ static void observe(const struct core *core, uint32_t sequence) {
     for (uint32_t n = first_unobserved(core); n <= sequence; n++) {
         struct accepted *of = accepted_of(n);
         if (of->results) {
-            npu_job_store(&of->job, of->results, ram, board);
-            npu_check_end(&of->job);
+            npu_job_store(&of->work.job, of->results, ram, board);
+            npu_check_end(&of->work.job);
         }
         free(of->results);
         of->results = NULL;

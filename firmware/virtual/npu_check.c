@@ -47,15 +47,13 @@ static struct extent row_of(const struct npu_job *job, uint32_t row) {
     return (struct extent){job->out + (uint64_t)row * job->out_stride, npu_job_row_bytes(job)};
 }
 
-void npu_check_begin(uint32_t sequence, const struct npu_job *job) {
-    struct extent input[NPU_INPUTS];
+void npu_check_begin(uint32_t sequence, const struct npu_work *work) {
     if (!board)
         return;
-    npu_job_inputs(job, input);
-    for (unsigned i = 0; i < NPU_INPUTS; i++)
-        begin(input[i], INPUT, FINDING_DIRTY_INPUT, sequence);
-    for (uint32_t row = 0; row < job->rows; row++)
-        begin(row_of(job, row), RESULT, FINDING_DIRTY_RESULT, sequence);
+    for (unsigned n = 0; n < npu_input_count(work); n++)
+        begin(npu_input(work, n), INPUT, FINDING_DIRTY_INPUT, sequence);
+    for (uint32_t row = 0; row < work->job.rows; row++)
+        begin(row_of(&work->job, row), RESULT, FINDING_DIRTY_RESULT, sequence);
 }
 
 void npu_check_end(const struct npu_job *job) {

@@ -11,7 +11,7 @@
 const char *npu_check_open(const struct options *options);
 
 /// Job `sequence` was accepted: what it reads must be clean, what it writes must not be dirty.
-void npu_check_begin(uint32_t sequence, const struct npu_job *job);
+void npu_check_begin(uint32_t sequence, const struct npu_work *work);
 
 /// Its results have come into memory: whoever holds their lines holds what was there before.
 void npu_check_end(const struct npu_job *job);

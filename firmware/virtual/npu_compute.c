@@ -119,13 +119,6 @@ static uint16_t half_of(float value) {
     return (uint16_t)(sign | kept);
 }
 
-static void *allocate(size_t bytes) {
-    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!memory)
-        abort();
-    return memory;
-}
-
 /// One panel for all rows.
 static void compute_panel(const struct npu_job *job, const uint8_t *packs, const int16_t *values,
                           const struct group_scale *scales, const float *row_scales, struct group *groups,
@@ -152,13 +145,18 @@ static void compute_panel(const struct npu_job *job, const uint8_t *packs, const
     }
 }
 
-uint8_t *npu_job_compute(const struct npu_job *job, const uint8_t *ram, const struct options *options) {
+uint8_t *npu_job_compute(const struct npu_work *work, const uint8_t *ram, const struct options *options) {
+    const struct npu_job *job = &work->job;
     const uint64_t base = options->ram_base;
+    uint8_t *results = npu_allocate(job->rows * npu_job_row_bytes(job));
+    if (work->pages) {
+        npu_pages_compute(work, ram, options, (float *)results);
+        return results;
+    }
     const int8_t *bytes = (const int8_t *)(ram + (job->values - base));
     const size_t count = (size_t)job->rows * job->k;
-    int16_t *values = allocate(count * sizeof *values);
-    struct group *groups = allocate(job->k / GROUP * sizeof *groups);
-    uint8_t *results = allocate(job->rows * npu_job_row_bytes(job));
+    int16_t *values = npu_allocate(count * sizeof *values);
+    struct group *groups = npu_allocate(job->k / GROUP * sizeof *groups);
     for (size_t i = 0; i < count; i++)
         values[i] = bytes[i];
     for (unsigned panel = 0; panel < job->panels; panel++)

@@ -14,15 +14,50 @@ static size_t result_bytes(const struct npu_job *job) {
 }
 
 size_t npu_job_row_bytes(const struct npu_job *job) {
-    return (size_t)job->panels * PANEL_COLUMNS * result_bytes(job);
+    const size_t one = (size_t)job->panels * PANEL_COLUMNS * result_bytes(job);
+    return npu_job_pages(job) ? job->k / NPU_BLOCK_KEYS * one : one;
 }
 
-void npu_job_inputs(const struct npu_job *job, struct extent input[NPU_INPUTS]) {
+/// Bytes of a row of `values`.
+static uint64_t value_bytes(const struct npu_job *job) {
+    return job->format == NPU_WEIGHTS_KV_INT16 ? 2 * (uint64_t)job->k : job->k;
+}
+
+static uint64_t page_bytes(const struct npu_job *job) {
+    return (uint64_t)job->panels * PANEL_COLUMNS * NPU_PAGE_KEYS;
+}
+
+unsigned npu_input_count(const struct npu_work *work) {
+    return work->pages ? 1 + npu_job_page_count(&work->job) : 4;
+}
+
+struct extent npu_input(const struct npu_work *work, unsigned n) {
+    const struct npu_job *job = &work->job;
     const uint64_t rows = job->rows;
-    input[0] = (struct extent){job->weights, job->panels * (uint64_t)panel_bytes(job->format, job->k)};
-    input[1] = (struct extent){job->values, rows * job->k};
-    input[2] = (struct extent){job->groups, rows * (job->k / GROUP) * sizeof(struct group_scale)};
-    input[3] = (struct extent){job->row_scales, rows * sizeof(float)};
+    const struct extent values = {job->values, rows * value_bytes(job)};
+    if (work->pages && n) {
+        const uint64_t page = work->pages[n - 1];
+        return (struct extent){page, page ? page_bytes(job) : 0};
+    }
+    if (work->pages)
+        return values;
+    switch (n) {
+    case 0:
+        return (struct extent){job->weights, job->panels * (uint64_t)panel_bytes(job->format, job->k)};
+    case 1:
+        return values;
+    case 2:
+        return (struct extent){job->groups, rows * (job->k / GROUP) * sizeof(struct group_scale)};
+    default:
+        return (struct extent){job->row_scales, rows * sizeof(float)};
+    }
+}
+
+bool npu_reads(const struct npu_work *work, struct extent part) {
+    for (unsigned n = 0; n < npu_input_count(work); n++)
+        if (extents_meet(npu_input(work, n), part))
+            return true;
+    return false;
 }
 
 struct extent npu_job_results(const struct npu_job *job) {
@@ -37,20 +72,35 @@ bool npu_job_writes(const struct npu_job *job, struct extent part) {
     return false;
 }
 
-uint64_t npu_job_macs(const struct npu_job *job) {
-    return (uint64_t)job->rows * job->k * job->panels * PANEL_COLUMNS;
+/// Pages that are there.
+static uint64_t held_pages(const struct npu_work *work) {
+    uint64_t held = 0;
+    for (unsigned n = 0; n < npu_job_page_count(&work->job); n++)
+        held += work->pages[n] != 0;
+    return held;
+}
+
+uint64_t npu_job_macs(const struct npu_work *work) {
+    const struct npu_job *job = &work->job;
+    const uint64_t products = job->format == NPU_WEIGHTS_KV_INT16 ? 2 : 1;
+    const uint64_t k = work->pages ? held_pages(work) * NPU_PAGE_KEYS * products : job->k;
+    return (uint64_t)job->rows * k * job->panels * PANEL_COLUMNS;
 }
 
 static uint64_t whole_lines(uint64_t bytes) {
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
-uint64_t npu_job_bytes(const struct npu_job *job) {
-    struct extent input[NPU_INPUTS];
-    npu_job_inputs(job, input);
+uint64_t npu_job_bytes(const struct npu_work *work) {
+    const struct npu_job *job = &work->job;
     uint64_t bytes = job->rows * whole_lines(npu_job_row_bytes(job));
-    for (unsigned i = 0; i < NPU_INPUTS; i++)
-        bytes += whole_lines(input[i].bytes);
+    for (unsigned n = 0; n < npu_input_count(work); n++)
+        bytes += whole_lines(npu_input(work, n).bytes);
+    if (work->pages) { // their addresses, and of a row's values what belongs to pages that are there
+        bytes += whole_lines(npu_job_page_count(job) * sizeof *work->pages);
+        bytes -= (npu_job_page_count(job) - held_pages(work)) * (value_bytes(job) * NPU_PAGE_KEYS / job->k) *
+                 job->rows;
+    }
     return bytes;
 }
 
@@ -59,31 +109,46 @@ static bool lies_in(struct extent part, uint64_t base, uint64_t bytes) {
     return part.base >= base && part.bytes <= bytes && part.base - base <= bytes - part.bytes;
 }
 
-static bool multiplies(uint32_t format) {
-    return format == TENSOR_FORMAT_Q4_0 || format == TENSOR_FORMAT_Q4_1 || format == TENSOR_FORMAT_Q8_0;
+static bool multiplies(const struct npu_job *job) {
+    if (npu_job_pages(job))
+        return job->output == NPU_OUTPUT_F32;
+    return job->output < NPU_OUTPUT_COUNT &&
+           (job->format == TENSOR_FORMAT_Q4_0 || job->format == TENSOR_FORMAT_Q4_1 ||
+            job->format == TENSOR_FORMAT_Q8_0);
+}
+
+static bool in_ram(struct extent part, const struct options *options) {
+    const struct extent page = {options->device_page, PAGE_BYTES};
+    return lies_in(part, options->ram_base, options->ram_bytes) && !extents_meet(part, page);
 }
 
 enum npu_code npu_job_check(const struct npu_job *job, const struct options *options) {
-    if (!multiplies(job->format) || job->output >= NPU_OUTPUT_COUNT)
+    const uint32_t step = npu_job_pages(job) ? NPU_BLOCK_KEYS : PACK_K;
+    if (!multiplies(job))
         return NPU_CODE_FORMAT;
-    if (!job->k || job->k % PACK_K || job->k > NPU_K_MAX || !job->rows || job->rows > NPU_ROWS_MAX ||
+    if (!job->k || job->k % step || job->k > NPU_K_MAX || !job->rows || job->rows > NPU_ROWS_MAX ||
         !job->panels || job->panels > NPU_PANELS_MAX || job->out_stride < npu_job_row_bytes(job))
         return NPU_CODE_SHAPE;
     if (job->weights % IMAGE_ALIGN || job->values % PACK_K || job->groups % sizeof(struct group_scale) ||
         job->row_scales % sizeof(float) || job->out % NPU_OUT_ALIGN || job->out_stride % NPU_OUT_ALIGN)
         return NPU_CODE_ALIGNMENT;
-    struct extent input[NPU_INPUTS];
-    npu_job_inputs(job, input);
-    const struct extent out = npu_job_results(job), page = {options->device_page, PAGE_BYTES};
-    if (!lies_in(out, options->npu.base, options->npu.bytes) || extents_meet(out, page))
+    const struct extent out = npu_job_results(job),
+                        pages = {job->weights, npu_job_page_count(job) * sizeof(uint64_t)};
+    if (!lies_in(out, options->npu.base, options->npu.bytes) || !in_ram(out, options) ||
+        !in_ram(pages, options))
         return NPU_CODE_ADDRESS;
-    for (unsigned i = 0; i < NPU_INPUTS; i++) {
-        if (!lies_in(input[i], options->ram_base, options->ram_bytes) || extents_meet(input[i], page))
+    return extents_meet(pages, out) ? NPU_CODE_OVERLAP : NPU_CODE_DONE;
+}
+
+enum npu_code npu_work_check(const struct npu_work *work, const struct options *options) {
+    const struct extent out = npu_job_results(&work->job);
+    for (unsigned n = 0; n < npu_job_page_count(&work->job); n++)
+        if (work->pages[n] % IMAGE_ALIGN)
+            return NPU_CODE_ALIGNMENT;
+    for (unsigned n = 0; n < npu_input_count(work); n++)
+        if (npu_input(work, n).bytes && !in_ram(npu_input(work, n), options))
             return NPU_CODE_ADDRESS;
-        if (extents_meet(input[i], out))
-            return NPU_CODE_OVERLAP;
-    }
-    return NPU_CODE_DONE;
+    return npu_reads(work, out) ? NPU_CODE_OVERLAP : NPU_CODE_DONE;
 }
 
 void npu_job_store(const struct npu_job *job, const uint8_t *results, uint8_t *ram,

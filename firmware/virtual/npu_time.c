@@ -85,17 +85,18 @@ static void estimate_queued(struct npu_timing *job, uint64_t free) {
         estimate(job, 0, job->begin);
 }
 
-void npu_time_add(uint32_t sequence, const struct npu_job *job, uint64_t now) {
+void npu_time_add(uint32_t sequence, const struct npu_work *work, uint64_t now) {
     const struct options *board = npu.board;
-    const bool bytes = job->format == TENSOR_FORMAT_Q8_0;
-    const uint64_t burst = BURST_LINES * LINE_BYTES, moves = npu_job_bytes(job);
+    const struct npu_job *job = &work->job;
+    const bool bytes = job->format == TENSOR_FORMAT_Q8_0 || work->pages;
+    const uint64_t burst = BURST_LINES * LINE_BYTES, moves = npu_job_bytes(work);
     const uint64_t writes = (uint64_t)job->rows * npu_job_row_bytes(job);
     struct npu_timing *timing = job_of(sequence);
     const struct npu_timing *before = npu_time_of(sequence - 1);
     const uint64_t free = before ? before->end : 0;
     *timing = (struct npu_timing){.sequence = sequence,
                                   .hangs = board->npu.hangs == sequence,
-                                  .mac_ticks = ticks_for(npu_job_macs(job), board->npu.macs_per_s[bytes]),
+                                  .mac_ticks = ticks_for(npu_job_macs(work), board->npu.macs_per_s[bytes]),
                                   .bytes = moves,
                                   .bursts = (moves + burst - 1) / burst,
                                   .writes = writes / burst,

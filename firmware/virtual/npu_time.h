@@ -25,7 +25,7 @@ void npu_time_init(const struct options *options);
 bool npu_time_room(void);
 
 /// Job `sequence`, the successor of the last one, is submitted at `now`.
-void npu_time_add(uint32_t sequence, const struct npu_job *job, uint64_t now);
+void npu_time_add(uint32_t sequence, const struct npu_work *work, uint64_t now);
 
 /// One of the last NPU_RECORDS jobs, or NULL.
 const struct npu_timing *npu_time_of(uint32_t sequence);

@@ -37,6 +37,7 @@ struct replay {
     size_t next;
     uint64_t time;  // of entry `next`; UINT64_MAX at the end
     uint64_t delay; // that others have caused up to here
+    int64_t waited; // of it, in waits for the NPU
     uint64_t end;   // of its last transfer over the bus
     struct {
         uint64_t line, done;
@@ -190,7 +191,9 @@ static void go_on(struct replay *replay) {
     const uint64_t asked = entry->when + replay->delay;
     const uint64_t now = job && job->end > asked ? job->end : asked;
     const uint64_t modeled = entry->when + (uint64_t)entry->latency * TICKS_PER_CYCLE;
+    const uint64_t before = replay->delay;
     replay->delay = now > modeled ? now - modeled : 0;
+    replay->waited += (int64_t)(replay->delay - before);
     replay->waits_for = 0;
     set_time(replay);
 }
@@ -311,6 +314,7 @@ void hierarchy_weave(unsigned mask) {
         if (core->ticks < replay->end) // as core_drain does with a core's own bus
             core->ticks = replay->end;
         core->counts.stall_ticks += core->ticks - before;
+        core->wait_ticks = replay->waited;
         core->log.count = 0;
         if (core->l3.entry)
             cache_copy(&core->l3, &shared.l3);

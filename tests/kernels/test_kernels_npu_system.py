@@ -15,7 +15,7 @@ from gguf_files import TOKENS, write_model
 from maxconsole.errors import UserError
 from maxconsole.schema import wire
 from maxconsole.session.results import Answer
-from maxconsole.session.route import Route
+from maxconsole.session.route import AttentionForm, NpuMode, Route
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.system
 BOARD = "aimax395-virtual"
 CONTEXT, BATCH = 64, 24
 SHAPE = {"hidden": 288, "ffn": 224, "heads": 9, "kv_heads": 3, "layers": 3}
-#: More than the ring holds.
-LONG = 150
+#: More than the ring holds, and across the positions at which blocks of keys begin.
+LONG = 300
 
 
 def tokens_of(count: int, seed: int = 0) -> tuple[int, ...]:
@@ -56,12 +56,13 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield session
 
 
-def test_logits_are_the_exact_routes_bits_past_the_end_of_the_ring(session: Session) -> None:
+@pytest.mark.parametrize("mode", ["linear", "pv", "all"])
+def test_logits_are_the_exact_routes_bits_past_the_end_of_the_ring(session: Session, mode: NpuMode) -> None:
     tokens = tokens_of(LONG)
     session.use(Route(0, "off"))
     session.use_cores(1)
     alone = logits(session, tokens)
-    session.use(Route(0, "linear"))
+    session.use(Route(0, mode))
     for cores, batch in ((1, BATCH), (2, BATCH), (4, BATCH), (4, 7), (3, 2), (4, 1)):
         session.use_cores(cores)
         session.link.request(wire.Set(setting=wire.Setting.BATCH, value=batch))
@@ -118,10 +119,30 @@ def test_the_last_batch_shows_what_ran_beside_what(session: Session) -> None:
     assert len(session.snapshot().steps[wire.Phase.DECODE].npu) == 0
 
 
-@pytest.mark.parametrize("mode", ["pv", "all"])
-def test_attention_on_the_npu_is_refused(session: Session, mode: str) -> None:
-    with pytest.raises(UserError, match="computed on the cores only"):
-        session.use(Route(0, mode))  # type: ignore[arg-type]
+@pytest.mark.parametrize("form", ["default", "int8-pv", "int16"])
+@pytest.mark.parametrize("int8_tokens", [0, 1])
+def test_attention_on_the_npu_has_the_bits_of_its_form(session: Session, form: AttentionForm, int8_tokens: int) -> None:
+    tokens = tokens_of(LONG)
+    session.use_cores(4)
+    session.use(Route(int8_tokens, attention=form))
+    alone = logits(session, tokens)
+    session.use(Route(int8_tokens, "pv", attention=form))
+    np.testing.assert_array_equal(logits(session, tokens), alone)
+
+
+@pytest.mark.parametrize(("mode", "kernels"), [("pv", 1), ("all", 8)])
+def test_jobs_of_attention_are_reported(session: Session, mode: NpuMode, kernels: int) -> None:
+    session.use_cores(4)
+    session.use(Route(0, mode))
+    count = 20
+    answer = ask(session, tokens_of(count), 2)
+    assert answer.npu == mode
+    assert {phase for phase, _ in answer.npu_jobs} == {wire.Phase.PREFILL}
+    assert len(answer.npu_jobs) == kernels
+    layers = SHAPE["layers"] - 1  # the last one needs a single row
+    head_dim = SHAPE["hidden"] // SHAPE["heads"]
+    pairs = SHAPE["heads"] * count * (count + 1) // 2
+    assert answer.npu_jobs[wire.Phase.PREFILL, wire.Kernel.ATTENTION].macs == layers * pairs * head_dim
 
 
 def test_a_board_without_npu_refuses(tmp_path: Path) -> None:

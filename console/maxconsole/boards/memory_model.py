@@ -10,6 +10,7 @@ from __future__ import annotations
 from maxconsole.boards.facts import ModelFacts
 from maxconsole.boards.ranges import align_up
 from maxconsole.schema.image import GROUP, IMAGE_ALIGN, PANEL_COLUMNS
+from maxconsole.schema.npu import NPU_BLOCK_KEYS, NPU_PAGE_KEYS
 
 SINKS = 4
 """First tokens of a conversation that stay visible after the window has moved on."""
@@ -22,6 +23,10 @@ _F32_BYTES = 4
 _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
 _NPU_ROWS = 4  # that a core takes of the NPU at a time
+_PIECES = 4  # of attention that the NPU has at once
+_PIECE_ROWS = 96
+_FACTOR_BYTES = 8  # of a row and block
+_ADDRESS_BYTES = 8
 _BLOCK_SCALE_BYTES = 4  # of a tile: a block has a group at least
 _TILE_ROWS = 8  # quantized rows are padded to
 _FEW_ROWS = 3  # that are multiplied one by one
@@ -79,7 +84,7 @@ def activation_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, i
     return {name: align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
 
 
-def npu_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, int]:
+def npu_buffers(facts: ModelFacts, context: int, batch: int, cores: int) -> dict[str, int]:
     """Buffers that the NPU reads and writes (`struct offload_buffers` of the firmware), in bytes."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
@@ -103,12 +108,21 @@ def npu_buffers(facts: ModelFacts, batch: int, cores: int) -> dict[str, int]:
     sizes["rows made float32 of each core"] = align_up(
         cores * 2 * _NPU_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES, IMAGE_ALIGN
     )
+    blocks = context // NPU_BLOCK_KEYS + 4
+    rows = _PIECE_ROWS * blocks
+    pieces = {
+        "probabilities": 2 * rows * NPU_BLOCK_KEYS,
+        "attention's factors": rows * _FACTOR_BYTES,
+        "sums of values": rows * facts.head_dim * _F32_BYTES,
+        "addresses of pages": blocks * NPU_BLOCK_KEYS // NPU_PAGE_KEYS * _ADDRESS_BYTES,
+    }
+    sizes |= {name: _PIECES * align_up(size, IMAGE_ALIGN) for name, size in pieces.items()}
     return sizes | {name: align_up(batch * width * _F32_BYTES, IMAGE_ALIGN) for name, width in outputs.items()}
 
 
-def npu_bytes(facts: ModelFacts, batch: int, cores: int) -> int:
+def npu_bytes(facts: ModelFacts, context: int, batch: int, cores: int) -> int:
     """Bytes taken from the NPU's carve-out, where it has that many."""
-    return sum(npu_buffers(facts, batch, cores).values())
+    return sum(npu_buffers(facts, context, batch, cores).values())
 
 
 def activation_bytes(facts: ModelFacts, batch: int, cores: int) -> int:

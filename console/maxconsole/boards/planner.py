@@ -165,15 +165,15 @@ def _assemble(
         kv_cache=pools[2],
         free=subtract(board.memory.usable, (image, *(pool.range for pool in pools))),
         longest_context=longest_context(board, facts, batch) if facts else None,
-        npu=_npu_pool(board, facts, batch),
+        npu=_npu_pool(board, facts, context, batch),
     )
 
 
-def _npu_pool(board: Board, facts: ModelFacts | None, batch: int) -> PoolPlan | None:
+def _npu_pool(board: Board, facts: ModelFacts | None, context: int, batch: int) -> PoolPlan | None:
     memory = board.npu_memory
     if memory is None:
         return None
-    needed = npu_bytes(facts, batch, board.cpu.cores) if facts else 0
+    needed = npu_bytes(facts, context, batch, board.cpu.cores) if facts else 0
     return PoolPlan("NPU", memory.base, memory.size_bytes, needed if needed <= memory.size_bytes else 0)
 
 

@@ -17,7 +17,7 @@ from maxconsole.schema import codec
 PAGE_BYTES: Final = 4096
 #: the plug-in writes it at start; 0 means that no plug-in is loaded
 DEVICE_PAGE_MAGIC: Final = 0x31565158
-DEVICE_PAGE_VERSION: Final = 3
+DEVICE_PAGE_VERSION: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class PmuSample:
     """128 bytes."""
 
     SIZE: ClassVar[int] = 128
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QQ6QQQQQ32x")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QQ6QQQQQq24x")
     DTYPE = codec.Dtype(
         128,
         ("cycles", "<u8", 0),
@@ -35,6 +35,7 @@ class PmuSample:
         ("watch_refills", "<u8", 72),
         ("arrived", "<u8", 80),
         ("delay", "<u8", 88),
+        ("waits", "<i8", 96),
     )
 
     cycles: int
@@ -44,6 +45,7 @@ class PmuSample:
     watch_refills: int
     arrived: int  # cycles: when the core arrived at its last barrier, what others cost it included
     delay: int  # cycles: how much of that the others' memory traffic has cost it since the barrier before
+    waits: int  # cycles: how much of `delay` made its waits for the NPU longer, or (negative) shorter
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""
@@ -56,6 +58,7 @@ class PmuSample:
                 self.watch_refills,
                 self.arrived,
                 self.delay,
+                self.waits,
             )
         except (struct.error, OverflowError) as error:
             raise ValueError(f"PmuSample: {error}") from error
@@ -75,6 +78,7 @@ class PmuSample:
             watch_refills=values[9],
             arrived=values[10],
             delay=values[11],
+            waits=values[12],
         )
 
 

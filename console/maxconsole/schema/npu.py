@@ -28,6 +28,16 @@ NPU_GROUP: Final = 32
 #: of that scale and the values' sum
 NPU_GROUP_BYTES: Final = 8
 NPU_PANEL_COLUMNS: Final = 16
+#: of a product with the values: keys whose sum is a result of its own
+NPU_BLOCK_KEYS: Final = 256
+NPU_PAGE_KEYS: Final = 32
+
+
+class NpuWeights(IntEnum):
+    """U32: what a job may multiply by beside TensorFormat (image.toml)."""
+
+    KV_INT8 = 256  # pages of values, by probabilities of 8 bits
+    KV_INT16 = 257  # the same, by probabilities of 16 bits in two halves
 
 
 class NpuOutput(IntEnum):
@@ -43,7 +53,7 @@ class NpuCode(IntEnum):
     DONE = 0
     BUSY = 1  # refused: NPU_DEPTH jobs are unobserved, or too many since a barrier; of a job: not ended yet
     FORMAT = 2  # weights that the device does not multiply, or an unknown output type
-    SHAPE = 3  # k not a multiple of 64, no rows or panels, more than the maxima, or rows of results that overlap
+    SHAPE = 3  # k not a multiple of 64 (of NPU_BLOCK_KEYS), no rows or panels, more than the maxima, or rows that overlap
     ALIGNMENT = 4
     ADDRESS = 5  # something lies outside RAM, or results outside the NPU's memory
     OVERLAP = 6  # results overlap an input of this job, or memory of a job that has not been observed
@@ -75,17 +85,17 @@ class NpuJob:
         ("out", "<u8", 56),
     )
 
-    format: int  # TensorFormat of image.toml: q4_0, q4_1 or q8_0
-    output: int  # NpuOutput
+    format: int  # TensorFormat of image.toml: q4_0, q4_1 or q8_0; or NpuWeights
+    output: int  # NpuOutput; f32 where it is pages
     rows: int  # m
-    k: int  # a multiple of 64
+    k: int  # a multiple of 64; of NPU_BLOCK_KEYS where it is pages
     panels: int  # of 16 columns, one after the other in memory
     out_stride: int  # bytes from row to row of results
-    weights: int  # first panel (docs/weight-image.md)
-    values: int  # int8 [rows][k]
-    groups: int  # {i32 scale, i32 sum} [rows][k / 32]
-    row_scales: int  # f32 [rows]
-    out: int  # [rows][16 * panels], rows out_stride bytes apart
+    weights: int  # first panel (docs/weight-image.md); or u64 [k / 32], addresses of pages' values
+    values: int  # int8 [rows][k]; kv_int16: [rows][2 * k]
+    groups: int  # {i32 scale, i32 sum} [rows][k / 32]; not read where it is pages
+    row_scales: int  # f32 [rows]; not read where it is pages
+    out: int  # [rows][16 * panels], or [rows][k / NPU_BLOCK_KEYS][16 * panels]; rows out_stride bytes apart
 
     def pack(self) -> bytes:
         """The bytes, little-endian."""
