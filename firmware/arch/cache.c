@@ -11,9 +11,21 @@
          at_ < end_; at_ += CACHE_LINE)                                                                      \
     __asm__ volatile("dc " #operation ", %0" ::"r"(at_) : "memory")
 
-void cache_clean(const void *base, size_t bytes) {
+void cache_begin_clean(const void *base, size_t bytes) {
     FOR_EACH_LINE(cvac, base, bytes);
+}
+
+void cache_zero(void *base, size_t bytes) {
+    FOR_EACH_LINE(zva, base, bytes);
+}
+
+void cache_complete(void) {
     barrier_complete();
+}
+
+void cache_clean(const void *base, size_t bytes) {
+    cache_begin_clean(base, bytes);
+    cache_complete();
 }
 
 void cache_clean_invalidate(const void *base, size_t bytes) {

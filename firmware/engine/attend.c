@@ -11,11 +11,11 @@ bool attend(const struct pass *p, struct attention job) {
     job.form = f->attention;
     if (f->offload_values && offload_attention_worth(job.rows)) {
         offload_attention(p, &job);
-        return false;
+    } else {
+        span_begin(&span);
+        const uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
+        if (seen != 0)
+            span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * head_dim);
     }
-    span_begin(&span);
-    const uint64_t seen = attention(&f->ring, p->layer, &job, p->share);
-    if (seen != 0)
-        span_end(&span, KERNEL_ATTENTION, p->layer, 2 * seen * head_dim);
     return attention_is_by_tokens(job.rows, p->share);
 }

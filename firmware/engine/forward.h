@@ -35,7 +35,7 @@
 //     B * q * 4, 2 x B * c * 4, 2 x B * f * 4, B * h * 4
 //                        outputs: queries, keys, values, gate, up, attn_output or ffn_down
 //     N x 2 * 4 * max(f, h) * 4                rows of halves that a core has made floats
-//     4 x 96 * A * 512, 96 * A * 8, 96 * A * d * 4, A * 64, A = context / 256 + 4
+//     4 x R * A * 512, R * A * 8, R * A * d * 4, A * 64, R = 8 * N * heads / kv_heads, A = context / 256 + 4
 //                        attention's pieces: probabilities, factors, sums, addresses of pages
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
 //     layers * kv_heads * P * (64 * d + 256)
@@ -81,15 +81,15 @@ struct offload_pending {
 };
 
 // Attention's pieces, engine/offload_attention.h.
-#define OFFLOAD_PIECES     4  // under way at once
-#define OFFLOAD_PIECE_ROWS 96 // tokens times heads of a group: twelve tiles
+#define OFFLOAD_PIECES       4 // under way at once
+#define OFFLOAD_PIECE_TOKENS (8 * BOARD_CORES)
 /// Blocks of keys that a piece meets at most: of the window, which may begin within one, and the sinks'.
 #define OFFLOAD_BLOCKS(context) ((context) / NPU_BLOCK_KEYS + 4)
 
 struct offload_piece {
-    int8_t *values;      // [OFFLOAD_PIECE_ROWS][blocks][512]: probabilities
-    float (*factors)[2]; // [OFFLOAD_PIECE_ROWS][blocks]
-    float *sums;         // [OFFLOAD_PIECE_ROWS][blocks][head_dim]
+    int8_t *values;      // [rows][blocks][512]: probabilities; a row is a token and a head of a group
+    float (*factors)[2]; // [rows][blocks]
+    float *sums;         // [rows][blocks][head_dim]
     uint64_t *pages;     // [blocks][8]
     struct offload_job job;
 };

@@ -57,13 +57,16 @@ static float *take_output(const struct pass *p, void *y, bool halves, unsigned w
     return to;
 }
 
-// Quantized rows that this core has written, on their way to the NPU.
-static void give_input(const struct pass *p, unsigned half, unsigned k, struct interval mine) {
-    const struct activations x = input_at(p, half, k, mine.from);
-    const size_t rows = mine.to - mine.from;
-    cache_clean(x.values, rows * x.k);
-    cache_clean(x.groups, rows * x.k / GROUP * sizeof *x.groups);
-    cache_clean(x.row_scales, rows * sizeof *x.row_scales);
+// Quantizes some rows of this core, x being the first one, and sends them on their way to memory, where they
+// are after cache_complete(): the more of it runs beside the next rows, the better.
+static void give_rows(const struct pass *p, unsigned half, const float *floats, unsigned k,
+                      struct interval some) {
+    const struct activations x = input_at(p, half, k, some.from);
+    const size_t rows = some.to - some.from;
+    quantize_rows(floats, k, rows, k, &x);
+    cache_begin_clean(x.values, rows * x.k);
+    cache_begin_clean(x.groups, rows * x.k / GROUP * sizeof *x.groups);
+    cache_begin_clean(x.row_scales, rows * sizeof *x.row_scales);
 }
 
 // Adds a half's product to some rows of the residual stream: in place, because rows stay with their core.
@@ -96,10 +99,9 @@ static void join_and_norm(const struct pass *p, unsigned half, bool product, con
         rms_norm_rows(f->residual + (size_t)rows.from * k, k, rows.to - rows.from, k, weight, epsilon,
                       normed);
         span_sum_switch(&norm, &quantizing);
-        const struct activations out = input_at(p, half, k, rows.from);
-        quantize_rows(normed, k, rows.to - rows.from, k, &out);
+        give_rows(p, half, normed, k, rows);
     }
-    give_input(p, half, k, mine);
+    cache_complete();
     span_sum_end(&quantizing);
     const uint64_t work = (uint64_t)(mine.to - mine.from) * k;
     span_sum_emit(&join, KERNEL_RESIDUAL, p->layer, product ? work : 0);
@@ -129,12 +131,6 @@ static void take_biased(const struct pass *p, const struct matrix *m, const floa
     cache_clean(y, (size_t)rows * m->rows * sizeof *y); // none may be written back over the next output
 }
 
-static void quantize_some(const struct pass *p, unsigned half, unsigned width, struct interval rows) {
-    const struct activations out = input_at(p, half, width, rows.from);
-    quantize_rows(p->f->query + (size_t)rows.from * width, width, rows.to - rows.from, width, &out);
-    give_input(p, half, width, rows);
-}
-
 // What attention has left in f->query: the core's own tokens or, after a barrier, its rows of everyone's.
 static void quantize_attended(const struct pass *p, unsigned half, unsigned width, bool by_tokens) {
     const struct interval all = half_rows(p, half), mine = my_rows(p, half);
@@ -146,14 +142,15 @@ static void quantize_attended(const struct pass *p, unsigned half, unsigned widt
     for (unsigned row = all.from; by_tokens && row < all.to; row += ATTENTION_TOKENS) {
         const unsigned end = row + ATTENTION_TOKENS < all.to ? row + ATTENTION_TOKENS : all.to;
         if (is_dealt_back_and_forth(p->share, (row - all.from) / ATTENTION_TOKENS)) {
-            quantize_some(p, half, width, (struct interval){row, end});
+            give_rows(p, half, p->f->query + (size_t)row * width, width, (struct interval){row, end});
             done += end - row;
         }
     }
     if (!by_tokens && mine.from != mine.to) {
-        quantize_some(p, half, width, mine);
+        give_rows(p, half, p->f->query + (size_t)mine.from * width, width, mine);
         done = mine.to - mine.from;
     }
+    cache_complete();
     span_end(&span, KERNEL_QUANTISE, p->layer, (uint64_t)done * width);
 }
 
@@ -224,13 +221,12 @@ static void activate(const struct pass *p, unsigned half) {
         float *gate = take_output(p, f->npu.gate, gate_halves, ffn, rows, 0);
         swiglu_rows(gate, ffn, take_output(p, f->npu.up, up_halves, ffn, rows, 1), ffn, count, ffn);
         span_sum_switch(&swiglu, &quantizing);
-        const struct activations out = input_at(p, half, ffn, rows.from);
-        quantize_rows(gate, ffn, count, ffn, &out);
+        give_rows(p, half, gate, ffn, rows);
         if (!gate_halves) // none of it may be written back over the next output
             cache_invalidate(gate, (size_t)count * ffn * sizeof *gate);
     }
     if (mine.from != mine.to) {
-        give_input(p, half, ffn, mine);
+        cache_complete();
         span_sum_end(&quantizing);
         const uint64_t work = (uint64_t)(mine.to - mine.from) * ffn;
         span_sum_emit(&swiglu, KERNEL_SWIGLU, p->layer, work);

@@ -19,23 +19,17 @@ static unsigned group_of(const struct forward *f) {
     return f->model->header->heads / f->model->header->kv_heads;
 }
 
-// Tokens of a piece: as many as its rows allow.
-static unsigned piece_tokens(unsigned group) {
-    return group < OFFLOAD_PIECE_ROWS ? OFFLOAD_PIECE_ROWS / group : 1;
-}
-
 static unsigned piece_count(const struct forward *f, const struct attention *job) {
-    const unsigned tokens = piece_tokens(group_of(f));
-    return (job->rows + tokens - 1) / tokens * f->model->header->kv_heads;
+    return (job->rows + OFFLOAD_PIECE_TOKENS - 1) / OFFLOAD_PIECE_TOKENS * f->model->header->kv_heads;
 }
 
 static struct piece piece_at(const struct pass *p, const struct attention *job, unsigned n) {
     const struct forward *f = p->f;
     const struct kv_ring *ring = &f->ring;
     const struct offload_piece *memory = &f->npu.piece[n % OFFLOAD_PIECES];
-    const unsigned group = group_of(f), heads = ring->shape.kv_heads, tokens = piece_tokens(group);
-    const unsigned token = n / heads * tokens,
-                   count = job->rows - token < tokens ? job->rows - token : tokens;
+    const unsigned group = group_of(f), heads = ring->shape.kv_heads;
+    const unsigned token = n / heads * OFFLOAD_PIECE_TOKENS, left = job->rows - token,
+                   count = left < OFFLOAD_PIECE_TOKENS ? left : OFFLOAD_PIECE_TOKENS;
     const uint32_t position = job->position + token, newest = position + count - 1;
     struct piece piece = {.stage = {.values = memory->values,
                                     .factors = memory->factors,
@@ -53,33 +47,20 @@ static struct piece piece_at(const struct pass *p, const struct attention *job, 
     return piece;
 }
 
-// What this core has put on the stage, to memory.
-static void clean_rows(const struct attention_stage *stage, struct share share) {
-    const size_t block_bytes = stage_block_bytes(stage->int8), key_bytes = block_bytes / STAGE_KEYS;
-    for (unsigned row = 0; row < stage->rows; row++)
-        for (unsigned block = 0; is_dealt(share, row / STAGE_TILE) && block < stage->blocks; block++) {
-            const struct stage_keys keys = stage_keys(stage, block);
-            const int8_t *at = stage->values + ((size_t)row * stage->blocks + block) * block_bytes;
-            cache_clean(at + keys.from * key_bytes, (keys.to - keys.from) * key_bytes);
-        }
-}
-
 // The values of every page that some token of the job sees may be in caches only: answers' tokens, too.
 static void clean_pages(const struct pass *p, const struct attention *job) {
     const struct kv_ring *ring = &p->f->ring;
     const unsigned head_dim = ring->shape.head_dim;
-    const uint32_t oldest = kv_first_visible(ring, job->position) / KV_PAGE_TOKENS,
-                   newest = (job->position + job->rows - 1) / KV_PAGE_TOKENS;
+    const uint32_t first = kv_first_visible(ring, job->position) / KV_PAGE_TOKENS,
+                   last = (job->position + job->rows - 1) / KV_PAGE_TOKENS;
     unsigned unit = 0;
-    for (unsigned head = 0; head < ring->shape.kv_heads; head++) {
-        if (oldest > 0 && is_dealt(p->share, unit++))
-            cache_clean(kv_values(kv_ring_page(ring, p->share.part, p->layer, head, 0), head_dim),
-                        (size_t)KV_PAGE_TOKENS * head_dim);
-        for (uint32_t page = oldest; page <= newest; page++)
+    for (unsigned head = 0; head < ring->shape.kv_heads; head++)
+        for (uint32_t page = 0; page <= last; page = page < first ? first : page + 1) // and the sinks'
             if (is_dealt(p->share, unit++))
-                cache_clean(kv_values(kv_ring_page(ring, p->share.part, p->layer, head, page), head_dim),
-                            (size_t)KV_PAGE_TOKENS * head_dim);
-    }
+                cache_begin_clean(
+                    kv_values(kv_ring_page(ring, p->share.part, p->layer, head, page), head_dim),
+                    (size_t)KV_PAGE_TOKENS * head_dim);
+    cache_complete();
 }
 
 // Core 0: where the values of the piece's pages lie; 0 for those that no row sees.
@@ -126,7 +107,7 @@ static void put_on_stage(const struct pass *p, const struct attention *job, unsi
     struct attention part = *job;
     part.stage = &piece.stage;
     const uint64_t seen = attention(&p->f->ring, p->layer, &part, p->share);
-    clean_rows(&piece.stage, p->share);
+    cache_complete();
     span_end(span, KERNEL_ATTENTION, p->layer, seen * p->f->ring.shape.head_dim);
     meet(p);
     if (p->share.part == 0) {
@@ -146,15 +127,16 @@ static void finish(const struct pass *p, const struct attention *job, unsigned n
     offload_wait_for(p, &memory->job);
     span_begin(&span);
     for (unsigned row = 0; row < stage->rows; row++) {
-        const unsigned r = stage->first + row;
+        const unsigned r = stage->first + row, left = stage->rows - row;
         float *sums = memory->sums + row * width;
-        if (!is_dealt(p->share, row / STAGE_TILE))
+        if (!attention_has_row(job, group, r, p->share))
             continue;
-        cache_invalidate(sums, width * sizeof *sums);
+        if (row % ATTENTION_TILE == 0)
+            cache_invalidate(sums, (left < ATTENTION_TILE ? left : ATTENTION_TILE) * width * sizeof *sums);
         stage_finish(stage, row, sums, head_dim,
                      job->out + r / group * job->stride + (stage->kv_head * group + r % group) * head_dim);
     }
-    span_end(&span, KERNEL_ATTENTION, p->layer, 0);
+    span_end(&span, KERNEL_BIAS, p->layer, 0);
 }
 
 void offload_attention(const struct pass *p, const struct attention *job) {
@@ -183,7 +165,7 @@ void offload_attention_drain(struct forward *f) {
 }
 
 bool offload_attention_init(struct forward *f, unsigned context, size_t *needed) {
-    const size_t rows = (size_t)OFFLOAD_PIECE_ROWS * OFFLOAD_BLOCKS(context);
+    const size_t rows = (size_t)OFFLOAD_PIECE_TOKENS * group_of(f) * OFFLOAD_BLOCKS(context);
     bool complete = true;
 #define TAKE(pointer, bytes) complete &= ((pointer) = offload_take(bytes, needed)) != NULL
     for (struct offload_piece *piece = f->npu.piece; piece < f->npu.piece + OFFLOAD_PIECES; piece++) {

@@ -19,7 +19,7 @@ static inline bool offload_attention_worth(unsigned rows) {
 /// they take.
 bool offload_attention_init(struct forward *f, unsigned context, size_t *needed);
 
-/// A core's part. Its rows of job->out are complete on return; other cores' behind a barrier.
+/// A core's part. Its rows of job->out (attention_has_row) are complete on return; others' behind a barrier.
 void offload_attention(const struct pass *p, const struct attention *job);
 
 /// Core 0, outside of jobs: waits until the NPU has ended them, and records them.

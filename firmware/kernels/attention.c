@@ -20,6 +20,8 @@ struct tile_job {
     size_t at[ATTENTION_ROWS];      // floats from row 0 of queries and out
 };
 
+_Static_assert(ATTENTION_TILE == ATTENTION_ROWS, "a tile is one core's");
+
 static void place_rows(struct tile_job *t, unsigned group, unsigned first) {
     const size_t head_dim = t->ring->shape.head_dim, stride = t->job->stride;
     unsigned token = first / group, head = first % group;
@@ -187,15 +189,14 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
     const unsigned group = job->heads / ring->shape.kv_heads;
     const unsigned head = stage ? stage->kv_head : 0, heads = stage ? head + 1 : ring->shape.kv_heads;
     const unsigned row = stage ? stage->first : 0, end = stage ? row + stage->rows : job->rows * group;
-    const bool by_tokens = !stage && attention_is_by_tokens(job->rows, share);
+    const bool by_tokens = stage || attention_is_by_tokens(job->rows, share);
     struct tile_job t = {
         .ring = ring, .job = job, .core = share.part, .score_factor = score_factor(ring->shape.head_dim)};
     unsigned unit = 0;
     uint64_t seen = 0;
     for (t.kv_head = head; t.kv_head < heads; t.kv_head++) {
         for (unsigned first = row; first < end; first += ATTENTION_ROWS) {
-            const unsigned tokens = first / group / ATTENTION_TOKENS;
-            if (by_tokens ? is_dealt_back_and_forth(share, tokens) : is_dealt(share, unit++))
+            if (by_tokens ? attention_has_row(job, group, first, share) : is_dealt(share, unit++))
                 seen += run_tile(t, layer, first, end);
         }
     }

@@ -50,6 +50,7 @@ struct attention {
     const struct attention_stage *stage; // NULL: all of it; else these rows, until their probabilities
 };
 
+#define ATTENTION_TILE   8 // rows of a KV head that share every load of its keys; ATTENTION_ROWS
 #define ATTENTION_TOKENS 8 // whose heads a core has all, where there are enough
 
 /// Whether cores get all heads of ATTENTION_TOKENS tokens, back and forth. What they go on with is then
@@ -58,8 +59,16 @@ static inline bool attention_is_by_tokens(unsigned rows, struct share share) {
     return rows >= 2 * ATTENTION_TOKENS * share.parts;
 }
 
+/// Whether row `row` of a KV head is this share's with a stage: head row % group of token row / group.
+static inline bool attention_has_row(const struct attention *job, unsigned group, unsigned row,
+                                     struct share share) {
+    return attention_is_by_tokens(job->rows, share)
+               ? is_dealt_back_and_forth(share, row / group / ATTENTION_TOKENS)
+               : is_dealt(share, row / ATTENTION_TILE);
+}
+
 /// The part of it that is `share`'s. Where it is not divided by tokens, cores get tiles of eight query rows
 /// of a KV head in turn. Returns how many keys its rows have seen, summed over the rows of all heads.
-/// With a stage tiles are dealt out in turn from its first row on.
+/// With a stage, attention_has_row() says what is its.
 uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct attention *job,
                    struct share share);

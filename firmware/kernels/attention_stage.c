@@ -3,12 +3,12 @@
 
 #include <arm_neon.h>
 
+#include "arch/cache.h"
 #include "arch/string.h"
 #include "kernels/attention.h"
 #include "kernels/attention_block.h"
 
 _Static_assert(STAGE_KEYS == ATTENTION_BLOCK, "the NPU sums what a block sums");
-_Static_assert(STAGE_TILE == ATTENTION_ROWS, "who has put a row on the stage finishes it");
 _Static_assert(NPU_PAGE_KEYS == KV_PAGE_TOKENS, "the NPU reads the ring's pages");
 
 struct stage_keys stage_keys(const struct attention_stage *stage, unsigned block) {
@@ -24,20 +24,19 @@ struct stage_keys stage_keys(const struct attention_stage *stage, unsigned block
 void stage_row(const struct attention_stage *stage, unsigned row, unsigned block, unsigned first,
                unsigned count, const int8_t (*halves)[2][16], const float factors[2]) {
     const struct stage_keys keys = stage_keys(stage, block);
-    const size_t at = (size_t)row * stage->blocks + block, group = stage->int8 ? GROUP_KEYS : 2 * GROUP_KEYS;
-    const unsigned from = keys.from / GROUP_KEYS, to = keys.to / GROUP_KEYS;
-    int8_t *values = stage->values + at * stage_block_bytes(stage->int8);
+    const size_t at = (size_t)row * stage->blocks + block, bytes = stage_block_bytes(stage->int8),
+                 key = bytes / STAGE_KEYS;
+    int8_t *const asked = stage->values + at * bytes + keys.from * key, *const values =
+                                                                            stage->values + at * bytes +
+                                                                            first * GROUP_KEYS * key;
     stage->factors[at][0] = factors[0];
     stage->factors[at][1] = factors[1];
-    if (count == 0)
-        first = to;
-    memset(values + from * group, 0, (first - from) * group);
-    if (stage->int8)
-        for (unsigned g = 0; g < count; g++)
-            vst1q_s8(values + (first + g) * GROUP_KEYS, vld1q_s8(halves[g][0]));
-    else if (count != 0)
-        memcpy(values + first * group, halves, count * group);
-    memset(values + (first + count) * group, 0, (to - first - count) * group);
+    cache_zero(asked, (keys.to - keys.from) * key);
+    if (!stage->int8)
+        memcpy(values, halves, count * sizeof *halves);
+    for (unsigned g = 0; stage->int8 && g < count; g++)
+        vst1q_s8(values + g * GROUP_KEYS, vld1q_s8(halves[g][0]));
+    cache_begin_clean(asked, (keys.to - keys.from) * key);
 }
 
 void stage_finish(const struct attention_stage *stage, unsigned row, const float *sums, unsigned head_dim,

@@ -11,7 +11,6 @@
 #include "schema/npu.h"
 
 #define STAGE_KEYS NPU_BLOCK_KEYS // of a block; ATTENTION_BLOCK
-#define STAGE_TILE 8              // rows that go to a core in turn; ATTENTION_ROWS
 
 /// Rows `first` up to first + rows of a KV head: row r is token r / group, head r % group of the group.
 struct attention_stage {
@@ -37,7 +36,8 @@ struct stage_keys {
 struct stage_keys stage_keys(const struct attention_stage *stage, unsigned block);
 
 /// Probabilities of groups [first, first + count) of a row, 16 keys each, into block `block` of row `row`;
-/// its other keys in the stage become 0. `halves` is not read where `count` is 0.
+/// its other keys in the stage become 0. All of it is on its way to memory, where it is after
+/// cache_complete(). `halves` is not read where `count` is 0.
 void stage_row(const struct attention_stage *stage, unsigned row, unsigned block, unsigned first,
                unsigned count, const int8_t (*halves)[2][16], const float factors[2]);
 

@@ -49,6 +49,9 @@ static struct {
     struct segment segment[BLOCK_INSNS + 1];
     struct range range[BLOCK_INSNS];
     struct probe probe[BLOCK_INSNS];
+    struct register_read read[REGISTERS];
+    unsigned reads;
+    bool registers; // can be read
 } now;
 
 static uint32_t sites;
@@ -171,12 +174,35 @@ static bool reports(const struct use *use) {
            use->access->kind == ACCESS_ATOMIC;
 }
 
+/// Cache maintenance has no effect in mode `fast`.
+static bool maintains(const struct use *use) {
+    return use->access->kind == ACCESS_CLEAN || use->access->kind == ACCESS_INVALIDATE;
+}
+
+/// The slot of the register that the symbol is, read at the block's start; SLOT_NONE where it is no register
+/// or the whole block does not read it.
+static uint16_t read_slot(unsigned symbol) {
+    const unsigned reg = symbol - FIRST_REGISTER;
+    if (!now.registers || symbol < FIRST_REGISTER || reg >= REGISTERS - 1)
+        return SLOT_NONE;
+    uint16_t slot = SLOT_NONE;
+    for (unsigned n = 0; now.whole && n < now.whole->reads; n++)
+        if (now.whole->read[n].reg == reg)
+            slot = now.whole->read[n].slot;
+    if (!now.whole)
+        slot = (uint16_t)now.slots++;
+    if (slot != SLOT_NONE)
+        now.read[now.reads++] = (struct register_read){(uint8_t)reg, slot};
+    return slot;
+}
+
 /// Chooses the anchors: for each symbol that a segment needs and no earlier one recorded, the access with the
 /// fewest callbacks. (A later segment's anchor would come too late for a doorbell in between.) Those of a
 /// part have been chosen.
 static void choose_anchors(void) {
     uint16_t slot_of[BLOCK_INSNS], given[BLOCK_INSNS];
     now.slots = 1; // SLOT_ABSOLUTE
+    now.reads = 0;
     memset(slot_of, 0xff, sizeof slot_of);
     memset(given, now.whole ? 0xff : 0, sizeof given);
     for (unsigned p = 0; now.whole && p < now.whole->probes; p++)
@@ -199,6 +225,9 @@ static void choose_anchors(void) {
             if (anchor) {
                 symbol->slot = slot_of[anchor->insn] = now.whole ? given[anchor->insn] : now.slots++;
                 symbol->slot_delta = anchor->delta;
+            } else if (maintains(use) || use->access->kind == ACCESS_ZERO_LINE) {
+                symbol->slot = read_slot(use->symbol);
+                symbol->slot_delta = 0;
             }
         }
         use->resolved = symbol->slot != SLOT_NONE;
@@ -212,11 +241,6 @@ static void choose_anchors(void) {
             now.probe[now.probes++] = (struct probe){NULL, use->insn, slot_of[use->insn], use->segment,
                                                      use->access->may_be_doorbell};
     }
-}
-
-/// Cache maintenance has no effect in mode `fast`.
-static bool maintains(const struct use *use) {
-    return use->access->kind == ACCESS_CLEAN || use->access->kind == ACCESS_INVALIDATE;
 }
 
 static uint8_t range_kind(const struct use *use) {
@@ -346,6 +370,7 @@ static void add_ops(struct block *block) {
 }
 
 static struct block *build(const struct options *options) {
+    now.registers = options->registers;
     follow();
     choose_anchors();
     merge();
@@ -376,10 +401,12 @@ static struct block *build(const struct options *options) {
     block->segment = copy(now.segment, now.segments, sizeof now.segment[0]);
     block->range = copy(now.range, now.ranges, sizeof now.range[0]);
     block->probe = copy(now.probe, now.probes, sizeof now.probe[0]);
+    block->reads = (uint16_t)now.reads;
+    block->read = copy(now.read, now.reads, sizeof now.read[0]);
     for (unsigned p = 0; p < now.probes; p++)
         block->probe[p].block = block;
     for (unsigned u = 0; u < now.uses; u++)
-        block->unresolved += !now.use[u].resolved && !maintains(&now.use[u]);
+        block->unresolved += !now.use[u].resolved && (options->timed || !maintains(&now.use[u]));
     if (options->timed) {
         add_ops(block);
         block->spots = hot_spots_at(block->vaddr, block->insns);

@@ -81,6 +81,13 @@ struct probe {
     bool doorbell; // the address must be compared with the device page
 };
 
+/// A register whose value at the block's start is put into a slot: of cache maintenance and DC ZVA that no
+/// access gives away.
+struct register_read {
+    uint8_t reg;
+    uint16_t slot;
+};
+
 /// How one instruction's address is derived: only kept to verify the derivation.
 struct derivation {
     uint16_t insn;
@@ -101,7 +108,9 @@ struct block {
     uint64_t target; // of a direct branch
     struct mix mix;
     uint16_t slots, segments, ranges, probes, derivations;
-    uint16_t unresolved; // PRFM or DC ZVA whose address cannot be derived
+    uint16_t reads;
+    uint16_t unresolved; // PRFM or DC whose address cannot be derived
+    struct register_read *read;
     struct range *range;
     struct segment *segment;
     struct probe *probe;

@@ -64,6 +64,7 @@ struct options {
     const char *hot_path;        // hot_file=PATH: what each instruction of a region costs (hot_spots.h)
     uint64_t hot_begin, hot_end; // hot=BEGIN:END: that region, in bytes
     bool check;                  // check=on: look for races and stale reads (slow)
+    bool registers;              // of the guest can be read: not from the command line
     bool verify;                 // verify=on: compare every derived address with the real one (slow)
 };
 

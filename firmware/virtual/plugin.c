@@ -16,6 +16,7 @@
 #include "block.h"
 #include "core.h"
 #include "device_page.h"
+#include "guest_register.h"
 #include "hot_spots.h"
 #include "options.h"
 #include "qemu_plugin_api.h"
@@ -41,8 +42,12 @@ static struct options options;
 static bool insn_data_copies; // version 3 and later
 static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
 
-static void on_block(unsigned int vcpu, void *block) {
-    core_begin_block(&cores[vcpu], block);
+static void on_block(unsigned int vcpu, void *begins) {
+    const struct block *block = begins;
+    struct core *core = &cores[vcpu];
+    core_begin_block(core, block);
+    for (unsigned n = 0; __builtin_expect(n < block->reads, 0); n++)
+        guest_register(vcpu, block->read[n].reg, &core->slot[block->read[n].slot]);
 }
 
 /// User mode: threads come and go, and have other numbers than cores.
@@ -222,6 +227,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
             return refuse("the console is gone");
     }
     insn_data_copies = info->version.cur >= 3;
+    // A program's memset also clears by DC ZVA, but where threads come and go registers are not read.
+    options.registers = options.timed && info->system_emulation && guest_register_open();
     a64_init();
     core_init(&options);
     if (options.check && (error = races_open(&options)))

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
-#define _GNU_SOURCE // RTLD_DEFAULT
 #include "races.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "guest_register.h"
 #include "npu_check.h"
 
 enum { GRANULE_SHIFT = 2, LOCKS = 1024, LISTED = 16 };
@@ -49,34 +48,6 @@ static pthread_mutex_t findings_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned listed, found;
 static bool table_set[MODEL_CORES], mmu_on[MODEL_CORES];
 
-// The register as QEMU's GDB stub would give it: exact at the start of a block. Interface version 1 has no
-// registers.
-static void *(*get_cpu)(int index);
-static int (*read_register)(void *cpu, void *bytes, int number);
-static void *(*new_bytes)(void);
-static void *(*set_size)(void *bytes, unsigned size);
-
-/// GLib's GByteArray.
-struct bytes {
-    uint8_t *data;
-    unsigned length;
-};
-
-static bool guest_register(unsigned core, unsigned number, uint64_t *value) {
-    if (!get_cpu || !read_register || !new_bytes || !set_size)
-        return false;
-    static __thread struct bytes *bytes;
-    if (!bytes)
-        bytes = new_bytes();
-    set_size(bytes, 0);
-    if (read_register(get_cpu((int)core), bytes, (int)number) != 8)
-        return false;
-    *value = 0;
-    for (unsigned i = 8; i-- > 0;)
-        *value = *value << 8 | bytes->data[i];
-    return true;
-}
-
 static void *reserve(size_t bytes) {
     void *memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -94,10 +65,7 @@ const char *races_open(const struct options *options) {
     const char *error = npu_check_open(options);
     if (error)
         return error;
-    *(void **)&get_cpu = dlsym(RTLD_DEFAULT, "qemu_get_cpu");
-    *(void **)&read_register = dlsym(RTLD_DEFAULT, "aarch64_cpu_gdb_read_register");
-    *(void **)&new_bytes = dlsym(RTLD_DEFAULT, "g_byte_array_new");
-    *(void **)&set_size = dlsym(RTLD_DEFAULT, "g_byte_array_set_size");
+    guest_register_open();
     return NULL;
 }
 

@@ -24,7 +24,7 @@ _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
 _NPU_ROWS = 4  # that a core takes of the NPU at a time
 _PIECES = 4  # of attention that the NPU has at once
-_PIECE_ROWS = 96
+_PIECE_TOKENS = 8  # for each core
 _FACTOR_BYTES = 8  # of a row and block
 _ADDRESS_BYTES = 8
 _BLOCK_SCALE_BYTES = 4  # of a tile: a block has a group at least
@@ -109,7 +109,7 @@ def npu_buffers(facts: ModelFacts, context: int, batch: int, cores: int) -> dict
         cores * 2 * _NPU_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES, IMAGE_ALIGN
     )
     blocks = context // NPU_BLOCK_KEYS + 4
-    rows = _PIECE_ROWS * blocks
+    rows = _PIECE_TOKENS * cores * facts.heads // facts.kv_heads * blocks
     pieces = {
         "probabilities": 2 * rows * NPU_BLOCK_KEYS,
         "attention's factors": rows * _FACTOR_BYTES,
