@@ -20,12 +20,12 @@ static void project(const struct pass *p) {
     const struct interval all = {0, rows}, kept = {p->first, rows};
     norm_and_quantize(p, f->residual, p->weights->attn_norm, rows_of(p, rows), &p->weights->k);
     meet(p);
-    linear(p, &p->weights->k, all, f->key, KERNEL_LINEAR_K);
-    linear(p, &p->weights->v, all, f->value, KERNEL_LINEAR_V);
+    linear(p, &p->weights->k, all, f->key, kv, KERNEL_LINEAR_K);
+    linear(p, &p->weights->v, all, f->value, kv, KERNEL_LINEAR_V);
     add_bias(p, &p->weights->k, p->weights->k_bias, all, f->key);
     add_bias(p, &p->weights->v, p->weights->v_bias, all, f->value);
     if (p->rows != 0) {
-        linear(p, &p->weights->q, kept, f->query, KERNEL_LINEAR_Q);
+        linear(p, &p->weights->q, kept, f->query, p->weights->q.rows, KERNEL_LINEAR_Q);
         add_bias(p, &p->weights->q, p->weights->q_bias, kept, f->query);
     }
     meet(p);
@@ -161,7 +161,7 @@ bool forward_batch(struct forward *f, const uint32_t *tokens, unsigned count, en
 static void run_head(void *context, struct share share) {
     struct forward *f = context;
     const struct pass pass = {.f = f, .input = &f->quantized, .share = share, .layer = NO_LAYER};
-    linear(&pass, &f->model->head, (struct interval){0, 1}, f->logits, KERNEL_HEAD);
+    linear(&pass, &f->model->head, (struct interval){0, 1}, f->logits, 0, KERNEL_HEAD);
 }
 
 const float *forward_logits(struct forward *f, unsigned row) {

@@ -32,9 +32,9 @@
 //     V' / 8             a bit per token for sampling, V' = vocabulary rounded up to a multiple of 32
 //   NPU_POOL, where there is an NPU and they fit. H is half of B rounded up to a multiple of 8
 //     2 x H * K, H * K / 4, H * K / 8, H * 4   quantized rows of each half, as above
-//     B * q * 4, 2 x B * c * 4, 2 x B * f * 4, B * h * 4
-//                        outputs: queries, keys, values, gate, up, attn_output or ffn_down
-//     N x 2 * 4 * max(f, h) * 4                rows of halves that a core has made floats
+//     B * (q + 2 * c) * 4, B * 2 * f * 4, B * h * 4
+//                        outputs: queries, keys and values; gate and up; attn_output or ffn_down
+//     N x 2 * 4 * max(f, h) * 4                rows of them that a core goes on with
 //     4 x R * A * 512, R * A * 8, R * A * d * 4, A * 64, R = 8 * N * heads / kv_heads, A = context / 256 + 4
 //                        attention's pieces: probabilities, factors, sums, addresses of pages
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
@@ -76,8 +76,13 @@ struct offload_job {
 struct offload_pending {
     struct offload_job jobs[3]; // in the order in which they run
     unsigned count;
-    bool any;    // products at all, be it on the cores
-    bool halves; // the first of them is of fp16
+    bool any; // products at all, be it on the cores
+};
+
+// Rows that a stage's products have in the NPU's memory: one product's columns beside the other's.
+struct offload_output {
+    uint8_t *rows; // [batch_max][width], of floats or of fp16
+    unsigned width;
 };
 
 // Attention's pieces, engine/offload_attention.h.
@@ -96,15 +101,14 @@ struct offload_piece {
 
 // What the NPU reads and writes, all in its own memory; and what it is doing.
 struct offload_buffers {
-    struct activations input[OFFLOAD_HALVES]; // quantized rows of each half
-    float *query, *key, *value;               // [batch_max][outputs]
-    void *gate, *up, *product;                // the same, of floats or of halves
-    float *wide;                              // [cores][2][OFFLOAD_ROWS][hidden or ffn]: halves made floats
+    struct activations input[OFFLOAD_HALVES];          // quantized rows of each half
+    struct offload_output projected, gate_up, product; // queries, keys, values; gate, up; the others'
+    float *wide; // [cores][2][OFFLOAD_ROWS][hidden or ffn]: what a core has taken of them
     struct offload_pending pending[OFFLOAD_HALVES]; // core 0 writes it between two barriers
     struct offload_piece piece[OFFLOAD_PIECES];     // so it does their jobs
     unsigned layer;                                 // the last one of this batch
     bool failed;                                    // a job of this batch
-    bool halves;                                    // outputs that are no queries, keys or values are fp16
+    bool halves;                                    // outputs are fp16, where the NPU makes all of them
 };
 
 struct forward {

@@ -87,7 +87,7 @@ void norm_and_quantize(const struct pass *p, const float *x, const float *weight
 
 // Few rows: straight from the packs, a block of panels that fits the L1 cache for every row in turn.
 static void linear_by_rows(const struct pass *p, const struct matrix *m, struct interval rows, float *y,
-                           enum kernel kernel) {
+                           size_t stride, enum kernel kernel) {
     const struct interval panels = panels_of(p, m);
     const unsigned count = rows.to - rows.from;
     const uint32_t block = count == 1 ? panels.to : GEMV_BLOCK_BYTES / m->panel_bytes + 1;
@@ -98,7 +98,7 @@ static void linear_by_rows(const struct pass *p, const struct matrix *m, struct 
         for (unsigned row = 0; row < count; row++) {
             struct activations one = quantized(p, m->k, rows.from + row);
             gemv_panels(m->format, m->packs + panel * m->panel_bytes, here, &one,
-                        y + (size_t)row * m->rows + panel * PANEL_COLUMNS);
+                        y + row * stride + panel * PANEL_COLUMNS);
         }
     }
     span_end(&span, kernel, p->layer, (uint64_t)count * (panels.to - panels.from) * PANEL_COLUMNS * m->k);
@@ -147,18 +147,18 @@ static void emit_product(const struct pass *p, struct pieces *pieces, enum kerne
     span_sum_emit(&pieces->multiply, kernel, p->layer, (rows.to - rows.from) * weights);
 }
 
-void linear(const struct pass *p, const struct matrix *m, struct interval rows, float *y,
+void linear(const struct pass *p, const struct matrix *m, struct interval rows, float *y, size_t stride,
             enum kernel kernel) {
     const struct interval panels = panels_of(p, m);
     struct pieces pieces = {0};
     if (panels.from == panels.to)
         return;
     if (is_by_rows(p, rows)) {
-        linear_by_rows(p, m, rows, y, kernel);
+        linear_by_rows(p, m, rows, y, stride, kernel);
         return;
     }
     for (unsigned i = panels.from; i < panels.to; i++)
-        multiply_panel(p, m, i, rows, y + i * PANEL_COLUMNS, m->rows, &pieces,
+        multiply_panel(p, m, i, rows, y + i * PANEL_COLUMNS, stride, &pieces,
                        i == panels.from ? NULL : &pieces.multiply);
     span_sum_end(&pieces.multiply);
     emit_product(p, &pieces, kernel, weights_of(panels, m), rows);
@@ -188,7 +188,7 @@ void linear_add(const struct pass *p, const struct matrix *m, struct interval ro
     if (panels.from == panels.to)
         return;
     if (is_by_rows(p, rows)) {
-        linear_by_rows(p, m, rows, f->few, kernel);
+        linear_by_rows(p, m, rows, f->few, m->rows, kernel);
         span_sum_begin(&pieces.finish);
         add_rows(sum + first, m->rows, f->few + first, m->rows, count, width, sum + first);
     } else {
@@ -226,8 +226,8 @@ static void swiglu_by_rows(const struct pass *p, struct interval rows, struct in
     const size_t first = (size_t)panels.from * PANEL_COLUMNS;
     struct forward *f = p->f;
     struct span span;
-    linear_by_rows(p, gate, rows, f->gate, KERNEL_LINEAR_GATE);
-    linear_by_rows(p, up, rows, f->few, KERNEL_LINEAR_UP);
+    linear_by_rows(p, gate, rows, f->gate, ffn, KERNEL_LINEAR_GATE);
+    linear_by_rows(p, up, rows, f->few, ffn, KERNEL_LINEAR_UP);
     span_begin(&span);
     swiglu_rows(f->gate + first, ffn, f->few + first, ffn, count, width);
     span_end(&span, KERNEL_SWIGLU, p->layer, (uint64_t)count * width);

@@ -19,8 +19,9 @@ void quantize_dealt(const struct pass *p, struct float_rows x, unsigned rows, un
 void norm_and_quantize(const struct pass *p, const float *x, const float *weight, struct interval rows,
                        const struct matrix *m);
 
-/// y[][m->rows] = input times m.
-void linear(const struct pass *p, const struct matrix *m, struct interval rows, float *y, enum kernel kernel);
+/// y = input times m, rows `stride` floats apart.
+void linear(const struct pass *p, const struct matrix *m, struct interval rows, float *y, size_t stride,
+            enum kernel kernel);
 
 /// Adds a bias to y; families without one have NULL.
 void add_bias(const struct pass *p, const struct matrix *m, const float *bias, struct interval rows,

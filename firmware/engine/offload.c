@@ -3,9 +3,8 @@
 
 #include "arch/cache.h"
 #include "engine/attend.h"
-#include "engine/linear.h"
 #include "engine/offload_job.h"
-#include "kernels/attention.h"
+#include "engine/offload_rows.h"
 #include "kernels/elementwise.h"
 #include "kernels/kv_cache.h"
 #include "link/telemetry.h"
@@ -16,90 +15,73 @@ bool offload_worth(unsigned rows) {
     return rows >= WORTH_ROWS;
 }
 
-static struct interval half_rows(const struct pass *p, unsigned half) {
-    const unsigned rows = p->rows, first = (rows / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
-    const unsigned middle = first < rows ? first : rows / 2;
-    return half == 0 ? (struct interval){0, middle} : (struct interval){middle, rows};
+static struct products projections(const struct pass *p) {
+    const struct layer *w = p->weights;
+    return (struct products){&p->f->npu.projected,
+                             KERNEL_LINEAR_QKV,
+                             3,
+                             {{&w->q, KERNEL_LINEAR_Q}, {&w->k, KERNEL_LINEAR_K}, {&w->v, KERNEL_LINEAR_V}}};
 }
 
-// This core's rows of a half.
-static struct interval my_rows(const struct pass *p, unsigned half) {
-    const struct interval all = half_rows(p, half);
-    const unsigned count = all.to - all.from, unit = count >= TILE_ROWS * p->share.parts ? TILE_ROWS : 1;
-    const struct interval mine = share_of(p->share, count, unit);
-    return (struct interval){all.from + mine.from, all.from + mine.to};
+static struct products attended(const struct pass *p) {
+    return (struct products){&p->f->npu.product, KERNEL_LINEAR_O, 1, {{&p->weights->o, KERNEL_LINEAR_O}}};
 }
 
-// The next rows of `mine` from `row` on, so few that they stay in the L1 cache.
-static struct interval some_of(struct interval mine, unsigned row) {
-    return (struct interval){row, mine.to - row < OFFLOAD_ROWS ? mine.to : row + OFFLOAD_ROWS};
+static struct products gate_and_up(const struct pass *p) {
+    const struct layer *w = p->weights;
+    return (struct products){&p->f->npu.gate_up,
+                             KERNEL_LINEAR_GATE_UP,
+                             2,
+                             {{&w->gate, KERNEL_LINEAR_GATE}, {&w->up, KERNEL_LINEAR_UP}}};
 }
 
-static struct activations input_at(const struct pass *p, unsigned half, unsigned k, unsigned row) {
-    struct activations all = p->f->npu.input[half];
-    all.k = padded_k(k);
-    return activations_from(&all, row - half_rows(p, half).from);
+static struct products activated(const struct pass *p) {
+    return (struct products){
+        &p->f->npu.product, KERNEL_LINEAR_DOWN, 1, {{&p->weights->down, KERNEL_LINEAR_DOWN}}};
 }
 
-// Rows of an output as the NPU has left them in memory, whatever caches may hold. Halves are made floats in
-// this core's buffer `wide`.
-static float *take_output(const struct pass *p, void *y, bool halves, unsigned width, struct interval rows,
-                          unsigned wide) {
-    const size_t count = (size_t)(rows.to - rows.from) * width;
-    uint8_t *from = (uint8_t *)y + product_bytes(halves, (size_t)rows.from * width);
-    cache_invalidate(from, product_bytes(halves, count));
-    if (!halves)
-        return (float *)from;
+// A core's buffer for some rows of an output.
+static float *buffer(const struct pass *p, unsigned which) {
     const struct image_header *h = p->f->model->header;
     const size_t room = (size_t)OFFLOAD_ROWS * (h->ffn > h->hidden ? h->ffn : h->hidden);
-    float *to = p->f->npu.wide + (2 * p->share.part + wide) * room;
-    widen(from, count, to);
-    return to;
+    return p->f->npu.wide + (2 * p->share.part + which) * room;
 }
 
-// Quantizes some rows of this core, x being the first one, and sends them on their way to memory, where they
-// are after cache_complete(): the more of it runs beside the next rows, the better.
-static void give_rows(const struct pass *p, unsigned half, const float *floats, unsigned k,
-                      struct interval some) {
-    const struct activations x = input_at(p, half, k, some.from);
-    const size_t rows = some.to - some.from;
-    quantize_rows(floats, k, rows, k, &x);
-    cache_begin_clean(x.values, rows * x.k);
-    cache_begin_clean(x.groups, rows * x.k / GROUP * sizeof *x.groups);
-    cache_begin_clean(x.row_scales, rows * sizeof *x.row_scales);
+// Adds some rows of a product to the residual stream: in place, because rows stay with their core.
+static void join_rows(const struct pass *p, const struct offload_taking *taking, struct interval rows) {
+    const unsigned k = p->f->model->header->hidden, count = rows.to - rows.from;
+    float *x = p->f->residual + (size_t)rows.from * k, *y = buffer(p, 0);
+    offload_columns(taking, rows, 0, k, y, k);
+    offload_ahead(taking, rows);
+    add_rows(x, k, y, k, count, k, x);
 }
 
-// Adds a half's product to some rows of the residual stream: in place, because rows stay with their core.
-static void join_rows(const struct pass *p, unsigned half, struct interval rows) {
-    struct forward *f = p->f;
-    const unsigned k = f->model->header->hidden, count = rows.to - rows.from;
-    float *x = f->residual + (size_t)rows.from * k;
-    add_rows(x, k, take_output(p, f->npu.product, f->npu.pending[half].halves, k, rows, 0), k, count, k, x);
-}
-
-// Joins the half's product, if there is one, then normalizes and quantizes the residual stream.
-static void join_and_norm(const struct pass *p, unsigned half, bool product, const float *weight) {
+// Joins this core's rows of the product, if there is one, then normalizes and quantizes the residual stream.
+static void join_and_norm(const struct pass *p, unsigned half, const struct products *product,
+                          const float *weight) {
     struct forward *f = p->f;
     const unsigned k = f->model->header->hidden;
-    const struct interval mine = my_rows(p, half);
+    const struct interval mine = offload_mine(p, half);
     const float epsilon = f->model->header->rms_epsilon;
     float *normed = f->normed + (size_t)p->share.part * NORM_ROWS * k;
+    struct offload_taking taking = {.mine = mine};
     struct span_sum join = {0}, norm = {0}, quantizing = {0};
     if (mine.from == mine.to)
         return;
-    for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to;
-         rows = some_of(mine, rows.to)) {
-        if (rows.from == mine.from)
-            span_sum_begin(&join);
-        else
+    span_sum_begin(&join);
+    if (product)
+        taking = offload_take(product->output, offload_halves(p, product), mine);
+    for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
+         rows = offload_some(mine, rows.to)) {
+        if (rows.from != mine.from)
             span_sum_switch(&quantizing, &join);
         if (product)
-            join_rows(p, half, rows);
+            join_rows(p, &taking, rows);
         span_sum_switch(&join, &norm);
         rms_norm_rows(f->residual + (size_t)rows.from * k, k, rows.to - rows.from, k, weight, epsilon,
                       normed);
         span_sum_switch(&norm, &quantizing);
-        give_rows(p, half, normed, k, rows);
+        offload_give(p, half, normed, k, rows);
     }
     cache_complete();
     span_sum_end(&quantizing);
@@ -110,30 +92,47 @@ static void join_and_norm(const struct pass *p, unsigned half, bool product, con
 }
 
 static void attention_input(const struct pass *p, unsigned half) {
-    struct forward *f = p->f;
-    const bool product = offload_wait(p, half);
-    join_and_norm(p, half, product, p->weights->attn_norm);
+    const struct products down = activated(p), products = projections(p);
+    join_and_norm(p, half, offload_wait(p, half) ? &down : NULL, p->weights->attn_norm);
     meet(p);
-    const struct product products[] = {{&p->weights->q, f->npu.query, false, KERNEL_LINEAR_Q},
-                                       {&p->weights->k, f->npu.key, false, KERNEL_LINEAR_K},
-                                       {&p->weights->v, f->npu.value, false, KERNEL_LINEAR_V}};
-    offload_products(p, half, half_rows(p, half), products, 3);
+    offload_products(p, half, offload_half(p, half), &products);
 }
 
-// Forgets what caches hold of an output, and adds a bias if there is one.
-static void take_biased(const struct pass *p, const struct matrix *m, const float *bias, struct interval mine,
-                        float *y) {
-    const unsigned rows = mine.to - mine.from;
-    y = take_output(p, y, false, m->rows, mine, 0);
-    if (bias == NULL)
+// Queries, keys and values of this core's rows to where attention takes them, biases added.
+static void take_projected(const struct pass *p, unsigned half) {
+    struct forward *f = p->f;
+    const struct layer *w = p->weights;
+    const struct products products = projections(p);
+    const struct interval mine = offload_mine(p, half);
+    const struct {
+        const struct matrix *m;
+        const float *bias;
+        float *to;
+    } parts[] = {{&w->q, w->q_bias, f->query}, {&w->k, w->k_bias, f->key}, {&w->v, w->v_bias, f->value}};
+    struct span span;
+    if (mine.from == mine.to)
         return;
-    add_rows(y, m->rows, bias, 0, rows, m->rows, y);
-    cache_clean(y, (size_t)rows * m->rows * sizeof *y); // none may be written back over the next output
+    span_begin(&span);
+    const struct offload_taking taking = offload_take(products.output, offload_halves(p, &products), mine);
+    for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
+         rows = offload_some(mine, rows.to)) {
+        unsigned column = 0;
+        offload_ahead(&taking, rows);
+        for (unsigned i = 0; i < 3; i++) {
+            const unsigned width = parts[i].m->rows;
+            float *to = parts[i].to + (size_t)rows.from * width;
+            offload_columns(&taking, rows, column, width, to, width);
+            if (parts[i].bias != NULL)
+                add_rows(to, width, parts[i].bias, 0, rows.to - rows.from, width, to);
+            column += width;
+        }
+    }
+    span_end(&span, KERNEL_NPU_READ, p->layer, (uint64_t)(mine.to - mine.from) * products.output->width);
 }
 
 // What attention has left in f->query: the core's own tokens or, after a barrier, its rows of everyone's.
 static void quantize_attended(const struct pass *p, unsigned half, unsigned width, bool by_tokens) {
-    const struct interval all = half_rows(p, half), mine = my_rows(p, half);
+    const struct interval all = offload_half(p, half), mine = offload_mine(p, half);
     unsigned done = 0;
     struct span span;
     if (!by_tokens)
@@ -142,12 +141,12 @@ static void quantize_attended(const struct pass *p, unsigned half, unsigned widt
     for (unsigned row = all.from; by_tokens && row < all.to; row += ATTENTION_TOKENS) {
         const unsigned end = row + ATTENTION_TOKENS < all.to ? row + ATTENTION_TOKENS : all.to;
         if (is_dealt_back_and_forth(p->share, (row - all.from) / ATTENTION_TOKENS)) {
-            give_rows(p, half, p->f->query + (size_t)row * width, width, (struct interval){row, end});
+            offload_give(p, half, p->f->query + (size_t)row * width, width, (struct interval){row, end});
             done += end - row;
         }
     }
     if (!by_tokens && mine.from != mine.to) {
-        give_rows(p, half, p->f->query + (size_t)mine.from * width, width, mine);
+        offload_give(p, half, p->f->query + (size_t)mine.from * width, width, mine);
         done = mine.to - mine.from;
     }
     cache_complete();
@@ -157,75 +156,65 @@ static void quantize_attended(const struct pass *p, unsigned half, unsigned widt
 static void attention_output(const struct pass *p, unsigned half) {
     struct forward *f = p->f;
     const struct image_header *h = f->model->header;
-    const struct interval all = half_rows(p, half), mine = my_rows(p, half);
+    const struct products products = attended(p);
+    const struct interval all = offload_half(p, half);
     const unsigned rows = all.to - all.from, width = h->heads * h->head_dim;
     const size_t kv = (size_t)h->kv_heads * h->head_dim;
-    struct span span;
-    offload_wait(p, half);
-    span_begin(&span);
-    take_biased(p, &p->weights->q, p->weights->q_bias, mine, f->npu.query);
-    take_biased(p, &p->weights->k, p->weights->k_bias, mine, f->npu.key);
-    take_biased(p, &p->weights->v, p->weights->v_bias, mine, f->npu.value);
-    if (p->weights->q_bias != NULL)
-        span_end(&span, KERNEL_BIAS, p->layer, (uint64_t)(mine.to - mine.from) * (width + 2 * kv));
-    meet(p);
+    float *queries = f->query + (size_t)all.from * width; // a tile has its queries before it stores
     const float *rope = f->rope + (size_t)all.from * h->head_dim;
     const struct kv_update update = {
-        f->npu.key + all.from * kv, f->npu.value + all.from * kv, kv, rope, p->position + all.from, rows};
-    span_begin(&span);
-    unsigned slots = kv_cache_update(&f->ring, p->layer, &update, p->share);
-    if (slots != 0)
-        span_end(&span, KERNEL_KV_CACHE_UPDATE, p->layer, 2 * (uint64_t)slots * h->head_dim);
-    meet(p);
-    const struct attention job = {.queries = f->npu.query + (size_t)all.from * width,
+        f->key + all.from * kv, f->value + all.from * kv, kv, rope, p->position + all.from, rows};
+    const struct attention job = {.queries = queries,
                                   .stride = width,
                                   .rope = rope,
                                   .sink_rope = f->sink_rope,
-                                  .out = f->query + (size_t)all.from * width,
+                                  .out = queries,
                                   .position = p->position + all.from,
                                   .rows = rows,
                                   .heads = h->heads};
+    struct span span;
+    offload_wait(p, half);
+    take_projected(p, half);
+    meet(p);
+    span_begin(&span);
+    const unsigned slots = kv_cache_update(&f->ring, p->layer, &update, p->share);
+    if (slots != 0)
+        span_end(&span, KERNEL_KV_CACHE_UPDATE, p->layer, 2 * (uint64_t)slots * h->head_dim);
+    meet(p);
     quantize_attended(p, half, width, attend(p, job));
     meet(p);
-    const struct product products[] = {
-        {&p->weights->o, f->npu.product, offload_halves(p, &p->weights->o), KERNEL_LINEAR_O}};
-    offload_products(p, half, all, products, 1);
+    offload_products(p, half, all, &products);
 }
 
 static void ffn_input(const struct pass *p, unsigned half) {
-    struct forward *f = p->f;
+    const struct products o = attended(p), products = gate_and_up(p);
     offload_wait(p, half);
-    join_and_norm(p, half, true, p->weights->ffn_norm);
+    join_and_norm(p, half, &o, p->weights->ffn_norm);
     meet(p);
-    const struct product products[] = {
-        {&p->weights->gate, f->npu.gate, offload_halves(p, &p->weights->gate), KERNEL_LINEAR_GATE},
-        {&p->weights->up, f->npu.up, offload_halves(p, &p->weights->up), KERNEL_LINEAR_UP}};
-    offload_products(p, half, half_rows(p, half), products, 2);
+    offload_products(p, half, offload_half(p, half), &products);
 }
 
 static void activate(const struct pass *p, unsigned half) {
-    struct forward *f = p->f;
     const unsigned ffn = p->weights->gate.rows;
-    const struct interval mine = my_rows(p, half);
-    const bool gate_halves = offload_halves(p, &p->weights->gate),
-               up_halves = offload_halves(p, &p->weights->up);
+    const struct products products = activated(p), before = gate_and_up(p);
+    const struct interval mine = offload_mine(p, half);
+    float *gate = buffer(p, 0), *up = buffer(p, 1);
     struct span_sum swiglu = {0}, quantizing = {0};
     offload_wait(p, half);
-    for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to;
-         rows = some_of(mine, rows.to)) {
-        if (rows.from == mine.from)
-            span_sum_begin(&swiglu);
-        else
-            span_sum_switch(&quantizing, &swiglu);
-        const unsigned count = rows.to - rows.from;
-        float *gate = take_output(p, f->npu.gate, gate_halves, ffn, rows, 0);
-        swiglu_rows(gate, ffn, take_output(p, f->npu.up, up_halves, ffn, rows, 1), ffn, count, ffn);
-        span_sum_switch(&swiglu, &quantizing);
-        give_rows(p, half, gate, ffn, rows);
-        if (!gate_halves) // none of it may be written back over the next output
-            cache_invalidate(gate, (size_t)count * ffn * sizeof *gate);
-    }
     if (mine.from != mine.to) {
+        span_sum_begin(&swiglu);
+        const struct offload_taking taking = offload_take(before.output, offload_halves(p, &before), mine);
+        for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
+             rows = offload_some(mine, rows.to)) {
+            if (rows.from != mine.from)
+                span_sum_switch(&quantizing, &swiglu);
+            offload_columns(&taking, rows, 0, ffn, gate, ffn);
+            offload_columns(&taking, rows, ffn, ffn, up, ffn);
+            offload_ahead(&taking, rows);
+            swiglu_rows(gate, ffn, up, ffn, rows.to - rows.from, ffn);
+            span_sum_switch(&swiglu, &quantizing);
+            offload_give(p, half, gate, ffn, rows);
+        }
         cache_complete();
         span_sum_end(&quantizing);
         const uint64_t work = (uint64_t)(mine.to - mine.from) * ffn;
@@ -233,9 +222,7 @@ static void activate(const struct pass *p, unsigned half) {
         span_sum_emit(&quantizing, KERNEL_QUANTISE, p->layer, work);
     }
     meet(p);
-    const struct product products[] = {
-        {&p->weights->down, f->npu.product, offload_halves(p, &p->weights->down), KERNEL_LINEAR_DOWN}};
-    offload_products(p, half, half_rows(p, half), products, 1);
+    offload_products(p, half, offload_half(p, half), &products);
 }
 
 typedef void stage(const struct pass *p, unsigned half);
@@ -287,14 +274,17 @@ void offload_layer(void *context, struct share share) {
 }
 
 static void join_half(const struct pass *p, unsigned half) {
-    const struct interval mine = my_rows(p, half);
+    const struct interval mine = offload_mine(p, half);
+    const struct products down = activated(p);
     struct span span;
     offload_wait(p, half);
     if (mine.from == mine.to)
         return;
     span_begin(&span);
-    for (struct interval rows = some_of(mine, mine.from); rows.from < mine.to; rows = some_of(mine, rows.to))
-        join_rows(p, half, rows);
+    const struct offload_taking taking = offload_take(down.output, offload_halves(p, &down), mine);
+    for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
+         rows = offload_some(mine, rows.to))
+        join_rows(p, &taking, rows);
     span_end(&span, KERNEL_RESIDUAL, p->layer, (uint64_t)(mine.to - mine.from) * p->f->model->header->hidden);
 }
 

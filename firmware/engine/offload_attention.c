@@ -167,7 +167,7 @@ void offload_attention_drain(struct forward *f) {
 bool offload_attention_init(struct forward *f, unsigned context, size_t *needed) {
     const size_t rows = (size_t)OFFLOAD_PIECE_TOKENS * group_of(f) * OFFLOAD_BLOCKS(context);
     bool complete = true;
-#define TAKE(pointer, bytes) complete &= ((pointer) = offload_take(bytes, needed)) != NULL
+#define TAKE(pointer, bytes) complete &= ((pointer) = offload_reserve(bytes, needed)) != NULL
     for (struct offload_piece *piece = f->npu.piece; piece < f->npu.piece + OFFLOAD_PIECES; piece++) {
         TAKE(piece->values, rows * stage_block_bytes(false));
         TAKE(piece->factors, rows * sizeof *piece->factors);

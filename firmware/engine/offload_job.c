@@ -19,8 +19,24 @@ static bool is_taken(enum tensor_format format) {
     return format == TENSOR_FORMAT_Q4_0 || format == TENSOR_FORMAT_Q4_1 || format == TENSOR_FORMAT_Q8_0;
 }
 
-bool offload_halves(const struct pass *p, const struct matrix *m) {
-    return p->f->npu.halves && is_taken(m->format) && m->rows % 32 == 0; // rows are whole cache lines
+bool offload_halves(const struct pass *p, const struct products *products) {
+    bool halves = p->f->npu.halves;
+    for (unsigned i = 0; i < products->count; i++) {
+        const struct matrix *m = products->list[i].m;
+        halves = halves && is_taken(m->format) && m->rows % 32 == 0; // columns begin with a cache line
+    }
+    return halves;
+}
+
+// Whether they are one matrix as the NPU sees it.
+static bool is_one(const struct products *products) {
+    for (unsigned i = 1; i < products->count; i++) {
+        const struct matrix *m = products->list[i].m, *before = products->list[i - 1].m;
+        if (m->format != before->format || m->k != before->k ||
+            m->packs != before->packs + before->rows / PANEL_COLUMNS * before->panel_bytes)
+            return false;
+    }
+    return true;
 }
 
 static void fail(struct forward *f, const char *what, enum npu_code code, unsigned layer) {
@@ -37,40 +53,42 @@ struct offload_job offload_submit(const struct pass *p, const struct npu_job *jo
     return (struct offload_job){sequence, kernel, p->layer, macs};
 }
 
-static void submit(const struct pass *p, struct offload_pending *pending, const struct activations *x,
-                   struct interval rows, const struct product *product) {
-    const struct matrix *m = product->m;
-    const unsigned count = rows.to - rows.from;
-    const _Alignas(CACHE_LINE) struct npu_job job = {
-        .format = m->format,
-        .output = product->halves ? NPU_OUTPUT_F16 : NPU_OUTPUT_F32,
-        .rows = count,
-        .panels = m->rows / PANEL_COLUMNS,
-        .k = x->k,
-        .weights = (uintptr_t)m->packs,
-        .values = (uintptr_t)x->values,
-        .groups = (uintptr_t)x->groups,
-        .row_scales = (uintptr_t)x->row_scales,
-        .out = (uintptr_t)product->y + product_bytes(product->halves, (size_t)rows.from * m->rows),
-        .out_stride = (uint32_t)product_bytes(product->halves, m->rows)};
+// Core 0: columns `from` up to, not including, `to` of the output, `packs` on.
+static void submit(const struct pass *p, const struct activations *x, struct interval rows,
+                   const struct offload_output *output, bool halves, const struct matrix *m,
+                   struct interval columns, enum kernel kernel, struct offload_pending *pending) {
+    const unsigned count = rows.to - rows.from, width = columns.to - columns.from;
+    const size_t value = halves ? sizeof(uint16_t) : sizeof(float), row = output->width * value;
+    const _Alignas(CACHE_LINE) struct npu_job job = {.format = m->format,
+                                                     .output = halves ? NPU_OUTPUT_F16 : NPU_OUTPUT_F32,
+                                                     .rows = count,
+                                                     .panels = width / PANEL_COLUMNS,
+                                                     .k = x->k,
+                                                     .weights = (uintptr_t)m->packs,
+                                                     .values = (uintptr_t)x->values,
+                                                     .groups = (uintptr_t)x->groups,
+                                                     .row_scales = (uintptr_t)x->row_scales,
+                                                     .out = (uintptr_t)output->rows + rows.from * row +
+                                                            columns.from * value,
+                                                     .out_stride = (uint32_t)row};
     if (count != 0)
-        pending->jobs[pending->count++] =
-            offload_submit(p, &job, product->kernel, (uint64_t)count * m->rows * m->k);
+        pending->jobs[pending->count++] = offload_submit(p, &job, kernel, (uint64_t)count * width * m->k);
 }
 
 // This core's columns, written back so that no cache holds what it has not read from memory.
 static void multiply(const struct pass *p, const struct activations *x, struct interval rows,
-                     const struct product *product) {
+                     const struct offload_output *output, const struct product *product, unsigned column) {
     const struct matrix *m = product->m;
-    const unsigned count = rows.to - rows.from;
+    const unsigned count = rows.to - rows.from, width = output->width;
     const struct interval panels = panels_of(p, m);
     struct pass here = *p;
-    float *y = (float *)product->y + (size_t)rows.from * m->rows;
+    float *y = (float *)output->rows + (size_t)rows.from * width + column;
     here.input = x;
-    linear(&here, m, (struct interval){0, count}, y, product->kernel);
+    linear(&here, m, (struct interval){0, count}, y, width, product->kernel);
     y += panels.from * PANEL_COLUMNS;
-    for (unsigned row = 0; row < count; row++, y += m->rows)
-        cache_clean(y, (panels.to - panels.from) * PANEL_COLUMNS * sizeof *y);
+    for (unsigned row = 0; row < count; row++, y += width)
+        cache_begin_clean(y, (panels.to - panels.from) * PANEL_COLUMNS * sizeof *y);
+    cache_complete();
 }
 
 void offload_record(const struct offload_job *job) {
@@ -86,21 +104,30 @@ static void record(struct offload_pending *pending) {
 }
 
 void offload_products(const struct pass *p, unsigned half, struct interval rows,
-                      const struct product *products, unsigned count) {
+                      const struct products *products) {
     struct offload_pending *pending = &p->f->npu.pending[half];
+    const struct product *list = products->list;
+    const struct offload_output *output = products->output;
+    const bool halves = offload_halves(p, products), one = is_one(products) && is_taken(list[0].m->format);
     struct activations x = p->f->npu.input[half];
-    x.k = padded_k(products[0].m->k);
+    struct interval columns = {0, 0};
+    x.k = padded_k(list[0].m->k);
     if (p->share.part == 0) {
         record(pending);
         pending->any = true;
-        pending->halves = products[0].halves;
-        for (unsigned i = 0; i < count; i++)
-            if (is_taken(products[i].m->format))
-                submit(p, pending, &x, rows, &products[i]);
+        if (one)
+            submit(p, &x, rows, output, halves, list[0].m, (struct interval){0, output->width},
+                   products->count == 1 ? list[0].kernel : products->kernel, pending);
     }
-    for (unsigned i = 0; i < count && rows.from != rows.to; i++)
-        if (!is_taken(products[i].m->format))
-            multiply(p, &x, rows, &products[i]);
+    // Jobs first: they run while the cores multiply.
+    for (unsigned i = 0; i < products->count && !one && p->share.part == 0; i++) {
+        columns = (struct interval){columns.to, columns.to + list[i].m->rows};
+        if (is_taken(list[i].m->format))
+            submit(p, &x, rows, output, halves, list[i].m, columns, list[i].kernel, pending);
+    }
+    for (unsigned i = 0, column = 0; i < products->count && !one; column += list[i++].m->rows)
+        if (!is_taken(list[i].m->format) && rows.from != rows.to)
+            multiply(p, &x, rows, output, &list[i], column);
 }
 
 void offload_wait_for(const struct pass *p, const struct offload_job *job) {
@@ -132,7 +159,7 @@ void offload_drain(struct forward *f) {
     }
 }
 
-void *offload_take(size_t bytes, size_t *needed) {
+void *offload_reserve(size_t bytes, size_t *needed) {
     bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     *needed += bytes;
     return pool_take(&npu_pool, bytes, CACHE_LINE);
@@ -145,19 +172,19 @@ bool offload_init(struct forward *f, unsigned k, unsigned context, size_t *neede
     const size_t half = ((rows + 1) / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     bool complete = true;
     *needed = 0;
-#define TAKE(pointer, bytes) complete &= ((pointer) = offload_take(bytes, needed)) != NULL
+#define TAKE(pointer, bytes) complete &= ((pointer) = offload_reserve(bytes, needed)) != NULL
     for (struct activations *input = f->npu.input; input < f->npu.input + OFFLOAD_HALVES; input++) {
         TAKE(input->values, half * k);
         TAKE(input->groups, half * k / GROUP * sizeof *input->groups);
         TAKE(input->low_sums, half * k / GROUP * sizeof *input->low_sums);
         TAKE(input->row_scales, half * sizeof *input->row_scales);
     }
-    TAKE(f->npu.query, rows * query * sizeof(float));
-    TAKE(f->npu.key, rows * kv * sizeof(float));
-    TAKE(f->npu.value, rows * kv * sizeof(float));
-    TAKE(f->npu.gate, rows * h->ffn * sizeof(float));
-    TAKE(f->npu.up, rows * h->ffn * sizeof(float));
-    TAKE(f->npu.product, rows * h->hidden * sizeof(float));
+    f->npu.projected.width = (unsigned)(query + 2 * kv);
+    f->npu.gate_up.width = 2 * h->ffn;
+    f->npu.product.width = h->hidden;
+    TAKE(f->npu.projected.rows, rows * f->npu.projected.width * sizeof(float));
+    TAKE(f->npu.gate_up.rows, rows * f->npu.gate_up.width * sizeof(float));
+    TAKE(f->npu.product.rows, rows * f->npu.product.width * sizeof(float));
     TAKE(f->npu.wide,
          BOARD_CORES * 2 * OFFLOAD_ROWS * (h->ffn > h->hidden ? h->ffn : h->hidden) * sizeof(float));
 #undef TAKE

@@ -8,14 +8,16 @@
 
 struct product {
     const struct matrix *m;
-    void *y;     // [batch_max][m->rows], in the NPU's memory
-    bool halves; // of fp16, not float
     enum kernel kernel;
 };
 
-static inline size_t product_bytes(bool halves, size_t values) {
-    return values * (halves ? sizeof(uint16_t) : sizeof(float));
-}
+/// What a stage multiplies its input by. Side by side, products are the output's columns.
+struct products {
+    const struct offload_output *output;
+    enum kernel kernel; // of one job for all of them
+    unsigned count;
+    struct product list[3];
+};
 
 /// Core 0: queues a job. Where it is refused the batch has failed, and the job's number is 0.
 struct offload_job offload_submit(const struct pass *p, const struct npu_job *job, enum kernel kernel,
@@ -29,15 +31,16 @@ void offload_wait_for(const struct pass *p, const struct offload_job *job);
 void offload_record(const struct offload_job *job);
 
 /// Memory of the NPU, a line at least; `needed` grows by what it takes. NULL where there is none left.
-void *offload_take(size_t bytes, size_t *needed);
+void *offload_reserve(size_t bytes, size_t *needed);
 
-/// All cores, right after a barrier: y[rows] of each product from the half's quantized input, soon. Complete
-/// for a core once it has passed another barrier and offload_wait() of the half.
+/// All cores, right after a barrier: rows `rows` of the output from the half's quantized input, soon.
+/// Complete for a core once it has passed another barrier and offload_wait() of the half. Matrices that lie
+/// one behind the other are one job, so that the input crosses the bus once.
 void offload_products(const struct pass *p, unsigned half, struct interval rows,
-                      const struct product *products, unsigned count);
+                      const struct products *products);
 
-/// Whether products with `m` that are no queries, keys or values come as fp16.
-bool offload_halves(const struct pass *p, const struct matrix *m);
+/// Whether their output is of fp16.
+bool offload_halves(const struct pass *p, const struct products *products);
 
 /// Waits until the half's last products are complete; false if there are none yet in this batch.
 bool offload_wait(const struct pass *p, unsigned half);

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define SCHEMA_HASH 0xaeaf1312u // CRC-32 of the schema's content: HELLO carries it
+#define SCHEMA_HASH 0xac4e6b77u // CRC-32 of the schema's content: HELLO carries it
 #define PROTOCOL_VERSION 1
 #define FRAME_MAX_BYTES 1024 // header + payload + CRC, before COBS
 #define COUNTERS 6 // selectable PMU counters of a Cortex-A76
@@ -68,8 +68,11 @@ enum kernel {
     KERNEL_WAIT = 18, // of a core for the others, at a barrier or between two jobs of a step
     KERNEL_BIAS = 19, // of queries, keys and values
     KERNEL_NPU_WAIT = 20, // of a core for a job of the NPU
+    KERNEL_NPU_READ = 21, // queries, keys and values: as the NPU has left them in memory, to where the cores go on with them
+    KERNEL_LINEAR_QKV = 22, // one job of the NPU for all three
+    KERNEL_LINEAR_GATE_UP = 23, // likewise
 };
-#define KERNEL_COUNT 21 // one past the largest value
+#define KERNEL_COUNT 24 // one past the largest value
 
 // u8
 enum phase {

@@ -97,15 +97,12 @@ def npu_buffers(facts: ModelFacts, context: int, batch: int, cores: int) -> dict
         "row scales of each half": rows * _F32_BYTES,
     }
     outputs = {
-        "queries": query,
-        "keys": kv,
-        "values": kv,
-        "gate": facts.ffn,
-        "up": facts.ffn,
+        "queries, keys, values": query + 2 * kv,
+        "gate, up": 2 * facts.ffn,
         "output of attn_output or ffn_down": facts.hidden,
     }
     sizes = {name: NPU_HALVES * align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
-    sizes["rows made float32 of each core"] = align_up(
+    sizes["rows of outputs that a core goes on with"] = align_up(
         cores * 2 * _NPU_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES, IMAGE_ALIGN
     )
     blocks = context // NPU_BLOCK_KEYS + 4

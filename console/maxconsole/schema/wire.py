@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from maxconsole.schema import codec
 
 #: CRC-32 of the schema's content: HELLO carries it.
-SCHEMA_HASH: Final = 0xAEAF1312
+SCHEMA_HASH: Final = 0xAC4E6B77
 PROTOCOL_VERSION: Final = 1
 #: header + payload + CRC, before COBS
 FRAME_MAX_BYTES: Final = 1024
@@ -83,6 +83,9 @@ class Kernel(IntEnum):
     WAIT = 18  # of a core for the others, at a barrier or between two jobs of a step
     BIAS = 19  # of queries, keys and values
     NPU_WAIT = 20  # of a core for a job of the NPU
+    NPU_READ = 21  # queries, keys and values: as the NPU has left them in memory, to where the cores go on with them
+    LINEAR_QKV = 22  # one job of the NPU for all three
+    LINEAR_GATE_UP = 23  # likewise
 
 
 class Phase(IntEnum):

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/offload_rows.h"
+
+#include "arch/cache.h"
+#include "arch/string.h"
+#include "kernels/elementwise.h"
+
+#define LINE 64
+
+struct interval offload_half(const struct pass *p, unsigned half) {
+    const unsigned rows = p->rows, first = (rows / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    const unsigned middle = first < rows ? first : rows / 2;
+    return half == 0 ? (struct interval){0, middle} : (struct interval){middle, rows};
+}
+
+struct interval offload_mine(const struct pass *p, unsigned half) {
+    const struct interval all = offload_half(p, half);
+    const unsigned count = all.to - all.from, unit = count >= TILE_ROWS * p->share.parts ? TILE_ROWS : 1;
+    const struct interval mine = share_of(p->share, count, unit);
+    return (struct interval){all.from + mine.from, all.from + mine.to};
+}
+
+void offload_give(const struct pass *p, unsigned half, const float *floats, unsigned k,
+                  struct interval rows) {
+    struct activations all = p->f->npu.input[half];
+    all.k = padded_k(k);
+    const struct activations x = activations_from(&all, rows.from - offload_half(p, half).from);
+    const size_t count = rows.to - rows.from;
+    quantize_rows(floats, k, (unsigned)count, k, &x);
+    cache_begin_clean(x.values, count * x.k);
+    cache_begin_clean(x.groups, count * x.k / GROUP * sizeof *x.groups);
+    cache_begin_clean(x.row_scales, count * sizeof *x.row_scales);
+}
+
+static size_t row_bytes(const struct offload_taking *taking) {
+    return taking->output->width * (taking->halves ? sizeof(uint16_t) : sizeof(float));
+}
+
+// Into the L2 cache: what is being worked on fills the L1.
+static void fetch(const struct offload_taking *taking, struct interval rows) {
+    const uint8_t *line = taking->output->rows + rows.from * row_bytes(taking),
+                  *end = taking->output->rows + rows.to * row_bytes(taking);
+    for (; line < end; line += LINE)
+        __builtin_prefetch(line, 0, 2);
+}
+
+void offload_ahead(const struct offload_taking *taking, struct interval rows) {
+    fetch(taking, offload_some(taking->mine, rows.to));
+}
+
+struct offload_taking offload_take(const struct offload_output *output, bool halves, struct interval mine) {
+    const struct offload_taking taking = {output, mine, halves};
+    const size_t row = row_bytes(&taking);
+    cache_invalidate(output->rows + mine.from * row, (mine.to - mine.from) * row);
+    fetch(&taking, offload_some(mine, mine.from));
+    return taking;
+}
+
+void offload_columns(const struct offload_taking *taking, struct interval rows, unsigned from, unsigned count,
+                     float *to, size_t stride) {
+    const uint8_t *row = taking->output->rows + rows.from * row_bytes(taking);
+    for (unsigned n = rows.from; n < rows.to; n++, row += row_bytes(taking), to += stride) {
+        if (taking->halves)
+            widen((const uint16_t *)row + from, count, to);
+        else
+            memcpy(to, (const float *)row + from, count * sizeof *to);
+    }
+}
