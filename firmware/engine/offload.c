@@ -98,12 +98,14 @@ static void attention_input(const struct pass *p, unsigned half) {
     offload_products(p, half, offload_half(p, half), &products);
 }
 
-// Queries, keys and values of this core's rows to where attention takes them, biases added.
+// Queries, keys and values of this core's rows to where attention takes them, biases added. Both halves use
+// the same memory in turn, so that it stays in the L2 caches.
 static void take_projected(const struct pass *p, unsigned half) {
     struct forward *f = p->f;
     const struct layer *w = p->weights;
     const struct products products = projections(p);
     const struct interval mine = offload_mine(p, half);
+    const unsigned first = offload_half(p, half).from;
     const struct {
         const struct matrix *m;
         const float *bias;
@@ -120,7 +122,7 @@ static void take_projected(const struct pass *p, unsigned half) {
         offload_ahead(&taking, rows);
         for (unsigned i = 0; i < 3; i++) {
             const unsigned width = parts[i].m->rows;
-            float *to = parts[i].to + (size_t)rows.from * width;
+            float *to = parts[i].to + (size_t)(rows.from - first) * width;
             offload_columns(&taking, rows, column, width, to, width);
             if (parts[i].bias != NULL)
                 add_rows(to, width, parts[i].bias, 0, rows.to - rows.from, width, to);
@@ -141,12 +143,13 @@ static void quantize_attended(const struct pass *p, unsigned half, unsigned widt
     for (unsigned row = all.from; by_tokens && row < all.to; row += ATTENTION_TOKENS) {
         const unsigned end = row + ATTENTION_TOKENS < all.to ? row + ATTENTION_TOKENS : all.to;
         if (is_dealt_back_and_forth(p->share, (row - all.from) / ATTENTION_TOKENS)) {
-            offload_give(p, half, p->f->query + (size_t)row * width, width, (struct interval){row, end});
+            offload_give(p, half, p->f->query + (size_t)(row - all.from) * width, width,
+                         (struct interval){row, end});
             done += end - row;
         }
     }
     if (!by_tokens && mine.from != mine.to) {
-        offload_give(p, half, p->f->query + (size_t)mine.from * width, width, mine);
+        offload_give(p, half, p->f->query + (size_t)(mine.from - all.from) * width, width, mine);
         done = mine.to - mine.from;
     }
     cache_complete();
@@ -160,15 +163,13 @@ static void attention_output(const struct pass *p, unsigned half) {
     const struct interval all = offload_half(p, half);
     const unsigned rows = all.to - all.from, width = h->heads * h->head_dim;
     const size_t kv = (size_t)h->kv_heads * h->head_dim;
-    float *queries = f->query + (size_t)all.from * width; // a tile has its queries before it stores
     const float *rope = f->rope + (size_t)all.from * h->head_dim;
-    const struct kv_update update = {
-        f->key + all.from * kv, f->value + all.from * kv, kv, rope, p->position + all.from, rows};
-    const struct attention job = {.queries = queries,
+    const struct kv_update update = {f->key, f->value, kv, rope, p->position + all.from, rows};
+    const struct attention job = {.queries = f->query,
                                   .stride = width,
                                   .rope = rope,
                                   .sink_rope = f->sink_rope,
-                                  .out = queries,
+                                  .out = f->query, // a tile has its queries before it stores
                                   .position = p->position + all.from,
                                   .rows = rows,
                                   .heads = h->heads};

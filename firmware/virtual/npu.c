@@ -106,7 +106,7 @@ static bool collides(const struct core *core, const struct npu_work *work) {
     for (uint32_t n = first_unobserved(core); n <= last; n++) {
         const struct npu_work *other = &accepted_of(n)->work;
         const struct extent theirs = npu_job_results(&other->job);
-        if (extents_meet(results, theirs) || npu_reads(other, results) || npu_reads(work, theirs))
+        if (npu_results_meet(&work->job, &other->job) || npu_reads(other, results) || npu_reads(work, theirs))
             return true;
     }
     return false;

@@ -72,6 +72,15 @@ bool npu_job_writes(const struct npu_job *job, struct extent part) {
     return false;
 }
 
+bool npu_results_meet(const struct npu_job *a, const struct npu_job *b) {
+    if (!extents_meet(npu_job_results(a), npu_job_results(b)))
+        return false;
+    for (uint64_t row = 0; row < a->rows && a->out_stride == b->out_stride; row++)
+        if (npu_job_writes(b, (struct extent){a->out + row * a->out_stride, npu_job_row_bytes(a)}))
+            return true;
+    return a->out_stride != b->out_stride;
+}
+
 /// Pages that are there.
 static uint64_t held_pages(const struct npu_work *work) {
     uint64_t held = 0;

@@ -48,6 +48,9 @@ struct extent npu_job_results(const struct npu_job *job);
 /// Whether results meet `part`, which is no longer than what lies between two rows.
 bool npu_job_writes(const struct npu_job *job, struct extent part);
 
+/// Whether two jobs have a result in the same place: rows may lie between the other's.
+bool npu_results_meet(const struct npu_job *a, const struct npu_job *b);
+
 /// Bytes of one row of results.
 size_t npu_job_row_bytes(const struct npu_job *job);
 
