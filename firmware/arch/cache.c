@@ -33,7 +33,17 @@ void cache_clean_invalidate(const void *base, size_t bytes) {
     barrier_complete();
 }
 
-void cache_invalidate(void *base, size_t bytes) {
+void cache_begin_invalidate(void *base, size_t bytes) {
     FOR_EACH_LINE(ivac, base, bytes);
-    barrier_complete();
+}
+
+void cache_invalidate(void *base, size_t bytes) {
+    cache_begin_invalidate(base, bytes);
+    cache_complete();
+}
+
+void cache_ask(const void *base, size_t bytes) {
+    const uint8_t *line = base, *end = line + bytes;
+    for (; line < end; line += CACHE_LINE)
+        __builtin_prefetch(line, 0, 2); // into L2: what is being worked on fills the L1
 }

@@ -18,3 +18,7 @@ void cache_zero(void *base, size_t bytes);
 void cache_clean_invalidate(const void *base, size_t bytes);
 /// Forgets lines without writing them back. The range must be whole lines, or neighbours are lost.
 void cache_invalidate(void *base, size_t bytes);
+/// The same, of several ranges: complete at the next cache_complete().
+void cache_begin_invalidate(void *base, size_t bytes);
+/// Asks for lines that will be read soon.
+void cache_ask(const void *base, size_t bytes);

@@ -126,17 +126,22 @@ static void finish(const struct pass *p, const struct attention *job, unsigned n
     struct span span;
     offload_wait_for(p, &memory->job);
     span_begin(&span);
+    for (unsigned row = 0; row < stage->rows; row++)
+        if (attention_has_row(job, group, stage->first + row, p->share))
+            cache_begin_invalidate(memory->sums + row * width, width * sizeof *memory->sums);
+    cache_complete();
+    for (unsigned row = 0; row < stage->rows; row++)
+        if (attention_has_row(job, group, stage->first + row, p->share))
+            cache_ask(memory->sums + row * width, width * sizeof *memory->sums);
     for (unsigned row = 0; row < stage->rows; row++) {
-        const unsigned r = stage->first + row, left = stage->rows - row;
-        float *sums = memory->sums + row * width;
+        const unsigned r = stage->first + row;
+        const float *sums = memory->sums + row * width;
         if (!attention_has_row(job, group, r, p->share))
             continue;
-        if (row % ATTENTION_TILE == 0)
-            cache_invalidate(sums, (left < ATTENTION_TILE ? left : ATTENTION_TILE) * width * sizeof *sums);
         stage_finish(stage, row, sums, head_dim,
                      job->out + r / group * job->stride + (stage->kv_head * group + r % group) * head_dim);
     }
-    span_end(&span, KERNEL_BIAS, p->layer, 0);
+    span_end(&span, KERNEL_ATTENTION, p->layer, 0);
 }
 
 void offload_attention(const struct pass *p, const struct attention *job) {

@@ -5,8 +5,6 @@
 #include "arch/string.h"
 #include "kernels/elementwise.h"
 
-#define LINE 64
-
 struct interval offload_half(const struct pass *p, unsigned half) {
     const unsigned rows = p->rows, first = (rows / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     const unsigned middle = first < rows ? first : rows / 2;
@@ -36,23 +34,20 @@ static size_t row_bytes(const struct offload_taking *taking) {
     return taking->output->width * (taking->halves ? sizeof(uint16_t) : sizeof(float));
 }
 
-// Into the L2 cache: what is being worked on fills the L1.
-static void fetch(const struct offload_taking *taking, struct interval rows) {
-    const uint8_t *line = taking->output->rows + rows.from * row_bytes(taking),
-                  *end = taking->output->rows + rows.to * row_bytes(taking);
-    for (; line < end; line += LINE)
-        __builtin_prefetch(line, 0, 2);
+static void ask(const struct offload_taking *taking, struct interval rows) {
+    const size_t row = row_bytes(taking);
+    cache_ask(taking->output->rows + rows.from * row, (rows.to - rows.from) * row);
 }
 
 void offload_ahead(const struct offload_taking *taking, struct interval rows) {
-    fetch(taking, offload_some(taking->mine, rows.to));
+    ask(taking, offload_some(taking->mine, rows.to));
 }
 
 struct offload_taking offload_take(const struct offload_output *output, bool halves, struct interval mine) {
     const struct offload_taking taking = {output, mine, halves};
     const size_t row = row_bytes(&taking);
     cache_invalidate(output->rows + mine.from * row, (mine.to - mine.from) * row);
-    fetch(&taking, offload_some(mine, mine.from));
+    ask(&taking, offload_some(mine, mine.from));
     return taking;
 }
 
