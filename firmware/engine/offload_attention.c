@@ -7,7 +7,9 @@
 #include "kernels/attention_stage.h"
 #include "link/telemetry.h"
 
-#define LAG (OFFLOAD_PIECES - 1) // pieces that a core is ahead of what it finishes
+// How many pieces a core is ahead of what it finishes: between that and the next use of the memory lies a
+// barrier, since another core may have the same rows then.
+#define LAG (OFFLOAD_PIECES - 2)
 
 // One piece: some tokens of a KV head.
 struct piece {

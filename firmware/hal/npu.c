@@ -92,24 +92,32 @@ bool npu_times(uint32_t sequence, struct npu_record *times) {
 
 #endif
 
+static bool is_pages(const struct npu_job *job) {
+    return job->format == NPU_WEIGHTS_KV_INT8 || job->format == NPU_WEIGHTS_KV_INT16;
+}
+
 static void clean(uint64_t base, size_t bytes) {
     cache_clean((const void *)(uintptr_t)base, bytes);
 }
 
 void npu_clean_rows(const struct npu_job *job, unsigned first, unsigned end) {
-    const size_t rows = end - first, groups = job->k / NPU_GROUP * NPU_GROUP_BYTES;
+    const size_t rows = end - first, groups = job->k / NPU_GROUP * NPU_GROUP_BYTES,
+                 values = job->format == NPU_WEIGHTS_KV_INT16 ? 2 * (size_t)job->k : job->k;
     if (first >= end)
         return;
-    clean(job->values + (size_t)first * job->k, rows * job->k);
+    clean(job->values + first * values, rows * values);
+    if (is_pages(job))
+        return;
     clean(job->groups + first * groups, rows * groups);
     clean(job->row_scales + first * sizeof(float), rows * sizeof(float));
 }
 
 void npu_invalidate_rows(const struct npu_job *job, unsigned first, unsigned end) {
-    const size_t size = job->output == NPU_OUTPUT_F16 ? 2 : sizeof(float);
+    const size_t size = job->output == NPU_OUTPUT_F16 ? 2 : sizeof(float),
+                 sums = is_pages(job) ? job->k / NPU_BLOCK_KEYS : 1;
     for (unsigned row = first; row < end; row++)
         cache_invalidate((void *)(uintptr_t)(job->out + (uint64_t)row * job->out_stride),
-                         (size_t)job->panels * NPU_PANEL_COLUMNS * size);
+                         sums * job->panels * NPU_PANEL_COLUMNS * size);
 }
 
 const char *npu_code_text(enum npu_code code) {

@@ -24,13 +24,12 @@ struct stage_keys stage_keys(const struct attention_stage *stage, unsigned block
 void stage_row(const struct attention_stage *stage, unsigned row, unsigned block, unsigned first,
                unsigned count, const int8_t (*halves)[2][16], const float factors[2]) {
     const struct stage_keys keys = stage_keys(stage, block);
-    const size_t at = (size_t)row * stage->blocks + block, bytes = stage_block_bytes(stage->int8),
-                 key = bytes / STAGE_KEYS;
-    int8_t *const asked = stage->values + at * bytes + keys.from * key, *const values =
-                                                                            stage->values + at * bytes +
-                                                                            first * GROUP_KEYS * key;
-    stage->factors[at][0] = factors[0];
-    stage->factors[at][1] = factors[1];
+    const size_t bytes = stage_block_bytes(stage->int8), key = bytes / STAGE_KEYS;
+    int8_t *const start = stage->values + ((size_t)row * stage->blocks + block) * bytes;
+    int8_t *const asked = start + keys.from * key, *const values = start + first * GROUP_KEYS * key;
+    float *to = stage->factors[(size_t)row * stage->blocks + block];
+    to[0] = factors[0];
+    to[1] = factors[1];
     cache_zero(asked, (keys.to - keys.from) * key);
     if (!stage->int8)
         memcpy(values, halves, count * sizeof *halves);

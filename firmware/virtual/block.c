@@ -51,7 +51,7 @@ static struct {
     struct probe probe[BLOCK_INSNS];
     struct register_read read[REGISTERS];
     unsigned reads;
-    bool registers; // can be read
+    bool registers, timed; // can be read; the mode
 } now;
 
 static uint32_t sites;
@@ -225,7 +225,7 @@ static void choose_anchors(void) {
             if (anchor) {
                 symbol->slot = slot_of[anchor->insn] = now.whole ? given[anchor->insn] : now.slots++;
                 symbol->slot_delta = anchor->delta;
-            } else if (maintains(use) || use->access->kind == ACCESS_ZERO_LINE) {
+            } else if ((maintains(use) && now.timed) || use->access->kind == ACCESS_ZERO_LINE) {
                 symbol->slot = read_slot(use->symbol);
                 symbol->slot_delta = 0;
             }
@@ -371,6 +371,7 @@ static void add_ops(struct block *block) {
 
 static struct block *build(const struct options *options) {
     now.registers = options->registers;
+    now.timed = options->timed;
     follow();
     choose_anchors();
     merge();

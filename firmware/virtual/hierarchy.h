@@ -58,7 +58,7 @@ uint64_t hierarchy_prefetch(struct core *core, uint64_t now, uint64_t address, u
 /// DC ZVA of the line at `address`. Returns as hierarchy_store.
 uint64_t hierarchy_zero_line(struct core *core, uint64_t now, uint64_t address);
 
-/// DC CVAC, and DC CIVAC where `invalidate`. Returns when a DSB behind it may complete.
+/// DC CVAC, and DC CIVAC where `invalidate`. Returns as hierarchy_store.
 uint64_t hierarchy_clean(struct core *core, uint64_t now, uint64_t address, bool invalidate);
 
 /// When all memory traffic under way at `now` is finished, write-backs and prefetches included.

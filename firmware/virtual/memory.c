@@ -262,10 +262,13 @@ uint64_t memory_clean(struct core *core, uint64_t now, uint64_t line, bool inval
             core->recent[cache_index(&core->l1d, line)] = NO_LINE;
     }
     if (!dirty)
-        return now + timing.l2_wait;
+        return now;
+    // It waits beside the cache for its turn on the bus, as a line does that makes room.
+    const uint64_t begin = misses_wait(&core->l2_overwrites, now);
     core->counts.l2_writeback++;
-    log_below_l2(core, now, line, WEAVE_CLEAN);
-    return write_dram(core, now) + timing.dram_write[0];
+    log_below_l2(core, begin, line, WEAVE_CLEAN);
+    misses_hold(&core->l2_overwrites, write_dram(core, begin) + timing.dram_write[0]);
+    return begin;
 }
 
 void memory_invalidate(struct core *core, uint64_t line) {

@@ -49,8 +49,8 @@ bool memory_prefetch(struct core *core, uint64_t now, uint64_t line, bool into_l
 /// they do.
 uint64_t memory_overwrite(struct core *core, uint64_t now, uint64_t line, bool into_l1d);
 
-/// Writes a line back to DRAM if it is dirty; takes it out of all caches where `invalidate`. Returns when
-/// that is done.
+/// Writes a line back to DRAM if it is dirty; takes it out of all caches where `invalidate`. Returns when the
+/// line waits for the bus on its own.
 uint64_t memory_clean(struct core *core, uint64_t now, uint64_t line, bool invalidate);
 
 /// A line leaves this core's L1D and L2 because another core writes it.

@@ -27,25 +27,29 @@ static uint64_t page_bytes(const struct npu_job *job) {
     return (uint64_t)job->panels * PANEL_COLUMNS * NPU_PAGE_KEYS;
 }
 
+/// Those of its pages.
+static struct extent addresses(const struct npu_job *job) {
+    return (struct extent){job->weights, npu_job_page_count(job) * sizeof(uint64_t)};
+}
+
 unsigned npu_input_count(const struct npu_work *work) {
-    return work->pages ? 1 + npu_job_page_count(&work->job) : 4;
+    return work->pages ? 2 + npu_job_page_count(&work->job) : 4;
 }
 
 struct extent npu_input(const struct npu_work *work, unsigned n) {
     const struct npu_job *job = &work->job;
     const uint64_t rows = job->rows;
-    const struct extent values = {job->values, rows * value_bytes(job)};
-    if (work->pages && n) {
-        const uint64_t page = work->pages[n - 1];
+    if (work->pages && n >= 2) {
+        const uint64_t page = work->pages[n - 2];
         return (struct extent){page, page ? page_bytes(job) : 0};
     }
-    if (work->pages)
-        return values;
     switch (n) {
     case 0:
-        return (struct extent){job->weights, job->panels * (uint64_t)panel_bytes(job->format, job->k)};
+        return (struct extent){job->values, rows * value_bytes(job)};
     case 1:
-        return values;
+        return work->pages
+                   ? addresses(job)
+                   : (struct extent){job->weights, job->panels * (uint64_t)panel_bytes(job->format, job->k)};
     case 2:
         return (struct extent){job->groups, rows * (job->k / GROUP) * sizeof(struct group_scale)};
     default:
@@ -105,11 +109,9 @@ uint64_t npu_job_bytes(const struct npu_work *work) {
     uint64_t bytes = job->rows * whole_lines(npu_job_row_bytes(job));
     for (unsigned n = 0; n < npu_input_count(work); n++)
         bytes += whole_lines(npu_input(work, n).bytes);
-    if (work->pages) { // their addresses, and of a row's values what belongs to pages that are there
-        bytes += whole_lines(npu_job_page_count(job) * sizeof *work->pages);
+    if (work->pages) // of a row's values what belongs to pages that are there
         bytes -= (npu_job_page_count(job) - held_pages(work)) * (value_bytes(job) * NPU_PAGE_KEYS / job->k) *
                  job->rows;
-    }
     return bytes;
 }
 
@@ -141,12 +143,10 @@ enum npu_code npu_job_check(const struct npu_job *job, const struct options *opt
     if (job->weights % IMAGE_ALIGN || job->values % PACK_K || job->groups % sizeof(struct group_scale) ||
         job->row_scales % sizeof(float) || job->out % NPU_OUT_ALIGN || job->out_stride % NPU_OUT_ALIGN)
         return NPU_CODE_ALIGNMENT;
-    const struct extent out = npu_job_results(job),
-                        pages = {job->weights, npu_job_page_count(job) * sizeof(uint64_t)};
-    if (!lies_in(out, options->npu.base, options->npu.bytes) || !in_ram(out, options) ||
-        !in_ram(pages, options))
+    const struct extent out = npu_job_results(job);
+    if (!lies_in(out, options->npu.base, options->npu.bytes) || !in_ram(out, options))
         return NPU_CODE_ADDRESS;
-    return extents_meet(pages, out) ? NPU_CODE_OVERLAP : NPU_CODE_DONE;
+    return npu_job_pages(job) && !in_ram(addresses(job), options) ? NPU_CODE_ADDRESS : NPU_CODE_DONE;
 }
 
 enum npu_code npu_work_check(const struct npu_work *work, const struct options *options) {

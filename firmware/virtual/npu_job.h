@@ -30,8 +30,8 @@ static inline uint32_t npu_job_page_count(const struct npu_job *job) {
     return npu_job_pages(job) ? job->k / NPU_PAGE_KEYS : 0;
 }
 
-/// What a job reads: weights, values, groups, row_scales; or values, and one page after the other. It must
-/// have passed npu_job_check.
+/// What a job reads: weights, values, groups, row_scales; or values, addresses of pages, and one page after
+/// the other. It must have passed npu_job_check.
 unsigned npu_input_count(const struct npu_work *work);
 struct extent npu_input(const struct npu_work *work, unsigned n);
 

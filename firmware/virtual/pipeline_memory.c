@@ -69,8 +69,8 @@ static uint64_t stored(struct core *core, struct pipeline *p, const struct touch
     return leaves;
 }
 
-/// PRFM and DC at `cycle`; of DC, when a barrier behind it may end, if that is later. QEMU reports no access:
-/// where the address could not be derived, there is none.
+/// PRFM and DC at `cycle`; of DC, when its entry of the store buffer is free. QEMU reports no access: where
+/// the address could not be derived, there is none.
 static uint64_t prepared(struct core *core, const struct touch *touch, uint64_t cycle) {
     const uint64_t address = address_of(core, touch);
     if (!address)
@@ -79,8 +79,9 @@ static uint64_t prepared(struct core *core, const struct touch *touch, uint64_t 
         const unsigned level = touch->kind == ACCESS_PREFETCH_L1 ? 1 : 2;
         return latest(cycle, cycle_of_ticks(hierarchy_prefetch(core, cycle * TICKS, address, level)));
     }
-    return cycle_of_ticks(hierarchy_clean(core, cycle * TICKS, address, touch->kind == ACCESS_INVALIDATE)) +
-           CYCLE;
+    const uint64_t now = cycle * TICKS;
+    const uint64_t free = hierarchy_clean(core, now, address, touch->kind == ACCESS_INVALIDATE);
+    return free == now ? cycle : cycle_of_ticks(free + TICKS_PER_CYCLE - 1);
 }
 
 uint64_t pipeline_call(struct core *core, struct pipeline *p, enum call_kind kind, const struct touch *touch,
@@ -113,11 +114,12 @@ static inline uint64_t call(struct core *core, struct pipeline *p, enum call_kin
     return done;
 }
 
-/// A store that retires at `cycle`, with its data there at `ready`, goes to the cache in its turn.
-static void commit(struct core *core, struct pipeline *p, const struct touch *touch, uint64_t cycle,
-                   uint64_t ready) {
+/// A store that retires at `cycle`, with its data there at `ready`, goes to the cache in its turn; so does
+/// cache maintenance.
+static void commit(struct core *core, struct pipeline *p, enum call_kind kind, const struct touch *touch,
+                   uint64_t cycle, uint64_t ready) {
     p->committed = latest(cycle, p->committed) + (touch->access.bytes + 7) / 8 * (CYCLE / 2);
-    const uint64_t leaves = call(core, p, CALL_STORE, touch, cycle_from(p->committed), ready);
+    const uint64_t leaves = call(core, p, kind, touch, cycle_from(p->committed), ready);
     p->store[p->store_next] = leaves;
     p->store_next = p->store_next + 1 == STORES ? 0 : p->store_next + 1;
     p->stores_done = latest(p->stores_done, leaves);
@@ -148,7 +150,7 @@ static void store(struct core *core, struct pipeline *p, const struct op *op, co
     const uint64_t from = latest(data_ready(p, op), issue_cycle(front));
     const uint64_t data = start_all(p, front, op->second_unit, op->second_times, op->second_busy, from);
     write_back(p, front, op, ready);
-    commit(core, p, touch, retire(p, front, op, latest(at, data) + op->latency), data);
+    commit(core, p, CALL_STORE, touch, retire(p, front, op, latest(at, data) + op->latency), data);
 }
 
 static void atomic(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
@@ -164,22 +166,20 @@ static void atomic(struct core *core, struct pipeline *p, const struct op *op, c
     const uint64_t retired = p->load[p->load_next] = retire(p, front, op, done);
     p->load_next = p->load_next + 1 == LOADS ? 0 : p->load_next + 1;
     if (op->data[0] != OP_NO_REGISTER) // LDXR stores nothing
-        commit(core, p, touch, retired, done);
+        commit(core, p, CALL_STORE, touch, retired, done);
 }
 
 static void prepare(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,
                     uint64_t ready) {
     struct front *const front = &p->front;
-    uint64_t done = start_all(p, front, op->unit, op->times, op->busy, ready) + CYCLE;
-    if (touch->kind <= ACCESS_PREFETCH_L2) {
-        done = call(core, p, CALL_PREPARE, touch, done, done);
-    } else {
-        const uint64_t now = latest(done, cycle_of(front->retired));
-        const uint64_t clean = call(core, p, CALL_PREPARE, touch, now, now);
-        if (clean != now)
-            p->stores_done = latest(p->stores_done, clean);
-    }
-    retire(p, front, op, done);
+    const bool prefetch = touch->kind <= ACCESS_PREFETCH_L2;
+    if (!prefetch)
+        stall_until(p, front, p->store[p->store_next]);
+    const uint64_t done = start_all(p, front, op->unit, op->times, op->busy, ready) + CYCLE;
+    if (prefetch)
+        retire(p, front, op, call(core, p, CALL_PREPARE, touch, done, done));
+    else
+        commit(core, p, CALL_PREPARE, touch, retire(p, front, op, done), done);
 }
 
 void follow_memory(struct core *core, struct pipeline *p, const struct op *op, const struct touch *touch,

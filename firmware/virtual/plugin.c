@@ -228,7 +228,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     }
     insn_data_copies = info->version.cur >= 3;
     // A program's memset also clears by DC ZVA, but where threads come and go registers are not read.
-    options.registers = options.timed && info->system_emulation && guest_register_open();
+    options.registers = info->system_emulation && guest_register_open();
     a64_init();
     core_init(&options);
     if (options.check && (error = races_open(&options)))

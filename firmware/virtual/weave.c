@@ -253,7 +253,8 @@ static void replay_entry(struct replay *replay, unsigned mask) {
         own(core, mask, line);
         break;
     case WEAVE_CLEAN:
-        done = transfer(replay, asked, timing.dram_write);
+        begin = misses_wait(&replay->overwrites, asked);
+        misses_hold(&replay->overwrites, transfer(replay, begin, timing.dram_write) + timing.dram_write[0]);
         break;
     }
     replay->overwrote = entry->kind == WEAVE_OVERWRITE;

@@ -20,7 +20,7 @@ from maxconsole.errors import BoardError
 from maxconsole.session.emulated import EmulatedMachine
 from maxconsole.session.machine import Load
 from maxconsole.session.progress import silent
-from maxconsole.session.route import Route
+from maxconsole.session.route import NpuMode, Route
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Prepared, Setup, prepare
@@ -45,7 +45,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, kept_cache: Path) -> Prep
 def findings(prepared: Prepared, tmp_path: Path) -> Findings:
     """Runs a prompt on a board that checks, with one change to a file of the firmware."""
 
-    def run(name: str = "", change: Callable[[str], str] | None = None, *, f16: bool = False) -> tuple[str, ...]:
+    def run(
+        name: str = "", change: Callable[[str], str] | None = None, *, f16: bool = False, mode: NpuMode = "linear"
+    ) -> tuple[str, ...]:
         used = prepared if change is None else changed(prepared, tmp_path, name, change)
         weights = (used.plan.weight.base, used.image.data)
         machine = EmulatedMachine(Load(used.board, used.firmware.elf, (weights,), check_races=True), silent)
@@ -56,7 +58,7 @@ def findings(prepared: Prepared, tmp_path: Path) -> Findings:
                 session = Session(used, machine)
                 stack.callback(session.close)
                 session.use_cores(4)
-                session.use(Route(npu="linear", npu_f16=f16))
+                session.use(Route(npu=mode, npu_f16=f16))
                 for count in (PROMPT, 20):
                     session.reset()
                     list(session.ask(tokens[:count], GREEDY, 2, stops=False))
@@ -65,46 +67,63 @@ def findings(prepared: Prepared, tmp_path: Path) -> Findings:
     return run
 
 
-@pytest.mark.parametrize("f16", [False, True])
-def test_nothing_is_found_in_the_firmware(findings: Findings, f16: bool) -> None:
-    assert findings(f16=f16) == ()
+@pytest.mark.parametrize(("mode", "f16"), [("linear", False), ("linear", True), ("pv", False), ("all", True)])
+def test_nothing_is_found_in_the_firmware(findings: Findings, mode: NpuMode, f16: bool) -> None:
+    assert findings(f16=f16, mode=mode) == ()
 
 
-_MEET = re.compile(r"^ +meet\(p\);$", re.MULTILINE)
-BARRIERS = len(_MEET.findall((paths.firmware_dir() / "engine/offload.c").read_text()))
+_MEET = re.compile(r"^ +meet\(p\);", re.MULTILINE)
 
 
-@pytest.mark.parametrize("number", range(BARRIERS))
-def test_a_missing_barrier_is_found(findings: Findings, number: int) -> None:
+def _barriers(name: str) -> list[tuple[str, int]]:
+    return [(name, number) for number in range(len(_MEET.findall((paths.firmware_dir() / name).read_text())))]
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), _barriers("engine/offload.c") + _barriers("engine/offload_attention.c")
+)
+def test_a_missing_barrier_is_found(findings: Findings, name: str, number: int) -> None:
     def change(text: str) -> str:
         place = list(_MEET.finditer(text))[number]
         return text[: place.start()] + "    (void)p;" + text[place.end() :]
 
-    assert findings("engine/offload.c", change)
+    assert findings(name, change, mode="all" if "attention" in name else "linear")
 
 
 @pytest.mark.parametrize(
-    "part",
+    ("name", "part"),
     [
-        "    cache_clean(x.values, rows * x.k);\n",
-        "    cache_clean(x.groups, rows * x.k / GROUP * sizeof *x.groups);\n",
-        "    cache_clean(x.row_scales, rows * sizeof *x.row_scales);\n",
-        "    cache_invalidate(from, product_bytes(halves, count));\n",
+        ("rows", "    cache_begin_clean(x.values, count * x.k);\n"),
+        ("rows", "    cache_begin_clean(x.groups, count * x.k / GROUP * sizeof *x.groups);\n"),
+        ("rows", "    cache_begin_clean(x.row_scales, count * sizeof *x.row_scales);\n"),
+        ("attention", "    cache_clean(pages, (size_t)stage->blocks * in_block * sizeof *pages);\n"),
     ],
 )
-def test_a_missing_clean_or_invalidation_is_found(findings: Findings, part: str) -> None:
-    assert findings("engine/offload.c", without(part))
+def test_a_missing_clean_is_found(findings: Findings, name: str, part: str) -> None:
+    assert findings(f"engine/offload_{name}.c", without(part), mode="all")
 
 
-def test_floats_of_gate_left_dirty_are_found(findings: Findings) -> None:
-    part = "            cache_invalidate(gate, (size_t)count * ffn * sizeof *gate);\n"
-    assert findings("engine/offload.c", without(part, "            {}\n"))
+def test_probabilities_left_dirty_are_found(findings: Findings) -> None:
+    part = "    cache_begin_clean(asked, (keys.to - keys.from) * key);\n"
+    assert findings("kernels/attention_stage.c", without(part), mode="pv")
 
 
-def test_a_missing_wait_is_found(findings: Findings) -> None:
-    def change(text: str) -> str:
-        changed, count = re.subn(r"npu_wait\(pending->jobs\[pending->count - 1\]\.sequence\)", "NPU_CODE_DONE", text)
-        assert count == 1
-        return changed
+def test_pages_left_in_caches_are_found(findings: Findings) -> None:
+    part = "                cache_begin_clean("
+    assert findings("engine/offload_attention.c", without(part, "                (void)("), mode="pv")
 
-    assert findings("engine/offload_job.c", change)
+
+def test_results_left_in_caches_are_found(findings: Findings) -> None:
+    part = "    cache_invalidate(output->rows + mine.from * row, (mine.to - mine.from) * row);\n"
+    assert findings("engine/offload_rows.c", without(part, "    (void)row;\n"))
+
+
+def test_sums_left_in_caches_are_found(findings: Findings) -> None:
+    part = "            cache_begin_invalidate(memory->sums + row * width, width * sizeof *memory->sums);\n"
+    assert findings("engine/offload_attention.c", without(part, "            {}\n"), mode="pv")
+
+
+@pytest.mark.parametrize("mode", ["linear", "pv"])
+def test_a_missing_wait_is_found(findings: Findings, mode: NpuMode) -> None:
+    part = "npu_wait(job->sequence);\n    span_end"
+    assert findings("engine/offload_job.c", without(part, "NPU_CODE_DONE;\n    span_end"), mode=mode)

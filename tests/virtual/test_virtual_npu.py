@@ -46,7 +46,12 @@ def test_nothing_but_results_is_written_and_not_before_the_wait(told: Told) -> N
         (NpuCode.ALIGNMENT, "stride_odd weights_odd values_odd groups_odd scales_odd out_odd descriptor_odd"),
         (NpuCode.ADDRESS, "weights_outside values_beyond groups_end scales_page"),
         (NpuCode.ADDRESS, "out_in_ram out_in_code out_end out_wraps"),
-        (NpuCode.OVERLAP, "out_over_values out_over_weights"),
+        (NpuCode.OVERLAP, "out_over_values out_over_weights page_is_result"),
+        (NpuCode.FORMAT, "pages_f16"),
+        (NpuCode.SHAPE, "pages_half_a_block"),
+        (NpuCode.ALIGNMENT, "pages_table_odd page_odd"),
+        (NpuCode.ADDRESS, "pages_table_outside page_outside page_wraps"),
+        (NpuCode.DONE, "pages_right"),
     ],
 )
 def test_a_bad_job_is_refused_with_its_reason(told: Told, code: NpuCode, names: str) -> None:

@@ -86,3 +86,23 @@ loop zero_lines                 // DC ZVA: 64 bytes an iteration; the store give
         str     xzr, [x1], #64
         again   1b
         ret
+
+loop clear_lines                // the same where no access gives the address away
+1:      dc      zva, x1
+        add     x1, x1, #64
+        again   1b
+        ret
+
+loop clean_lines
+1:      dc      cvac, x1
+        add     x1, x1, #64
+        again   1b
+        dsb     sy
+        ret
+
+loop invalidate_lines
+1:      dc      ivac, x1
+        add     x1, x1, #64
+        again   1b
+        dsb     sy
+        ret

@@ -15,12 +15,16 @@ void strided_loads(uint64_t n, const void *at);
 void chase(uint64_t n, const void *at);
 void prefetched(uint64_t n, const void *at);
 void zero_lines(uint64_t n, void *at);
+void clear_lines(uint64_t n, void *at);
+void clean_lines(uint64_t n, void *at);
+void invalidate_lines(uint64_t n, void *at);
 
 #define GIC_DISTRIBUTOR ((volatile uint32_t *)0x08000000)
 #define GIC_INTERFACE   ((volatile uint32_t *)0x08010000)
 #define FAR             ((uint8_t *)0x88000000) // never touched before
 #define CHAIN           ((uint64_t *)0x8c000000)
-enum { MEGABYTE = 1 << 20, CHAIN_LINES = 1 << 16 };
+#define MAINTAINED      (FAR + 60 * MEGABYTE)
+enum { MEGABYTE = 1 << 20, CHAIN_LINES = 1 << 16, MAINTAINED_LINES = 2048 };
 
 /// A closed tour of lines in an order that no prefetcher guesses: a full-period linear congruence.
 static void make_chain(void) {
@@ -74,6 +78,14 @@ int main(void) {
     MEASURE(15, stream_loads(65536 / 64, FAR + 56 * MEGABYTE)); // none is
     PAGE->watch_bytes = 0;
     MEASURE(16, stream_loads(65536 / 64, FAR + 48 * MEGABYTE));
+
+    stream_loads(MEGABYTE / 64, FAR); // so that no line in L2 is dirty
+    MEASURE(17, clear_lines(MAINTAINED_LINES, MAINTAINED));
+    MEASURE(18, clean_lines(MAINTAINED_LINES, MAINTAINED));
+    MEASURE(19, clean_lines(MAINTAINED_LINES, MAINTAINED));
+    MEASURE(32, stream_loads(MAINTAINED_LINES, MAINTAINED));
+    MEASURE(33, invalidate_lines(MAINTAINED_LINES, MAINTAINED));
+    MEASURE(34, stream_loads(MAINTAINED_LINES, MAINTAINED));
 
     enable_timer_interrupt();
     for (int i = 0; i < 8; i++) { // each time, the host decides how long the wait is

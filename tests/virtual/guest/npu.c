@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NPU by its driver: results, refusals, the queue, a reset, times. tests/virtual/test_virtual_npu.py
 // reads what it tells.
+#include "arch/cache.h"
 #include "npu_jobs.h"
 
 enum { SHAPES = 24, FUZZED = 100 };
@@ -10,7 +11,7 @@ static struct npu_job job;
 static void shapes(void) {
     uint32_t early = 0, bad = 0, outside = 0;
     for (unsigned i = 0; i < SHAPES; i++) {
-        job = random_job(0, 0, 0);
+        job = i % 3 ? random_job(0, 0, 0) : random_pages_job(0, 0, 0);
         poison();
         const uint32_t sequence = npu_submit(&job);
         early += touched(NULL);
@@ -73,6 +74,30 @@ static void refusals(void) {
     refused("out_wraps", CHANGED(out, UINT64_MAX - 63));
     refused("out_over_values", CHANGED(values, job.out));
     refused("out_over_weights", CHANGED(weights, job.out));
+    job = random_pages_job(2, NPU_BLOCK_KEYS, 1);
+    refused("pages_f16", CHANGED(output, NPU_OUTPUT_F16));
+    refused("pages_half_a_block", CHANGED(k, NPU_BLOCK_KEYS / 2));
+    refused("pages_table_odd", CHANGED(weights, job.weights + 8));
+    refused("pages_table_outside", CHANGED(weights, 0x30000000));
+    static _Alignas(64) uint64_t pages[NPU_BLOCK_KEYS / NPU_PAGE_KEYS];
+    job.weights = (uintptr_t)pages;
+    const struct {
+        const char *name;
+        uint64_t page;
+    } bad[] = {{"page_odd", (uintptr_t)0x88000020},
+               {"page_outside", 0x30000000},
+               {"page_wraps", UINT64_MAX - 63},
+               {"page_is_result", job.out}};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pages[5] = bad[i].page;
+        cache_clean(pages, sizeof pages);
+        refused(bad[i].name, job);
+    }
+    pages[5] = 0;
+    cache_clean(pages, sizeof pages);
+    refused("pages_right", job);
+    npu_invalidate_rows(&job, 0, job.rows);
+    poison();
     tell("refused_sequence", npu_submit((const struct npu_job *)((uintptr_t)&job + 4)));
     tell("descriptor_odd", npu_error());
     tell("refused_touched", touched(NULL));
@@ -140,7 +165,7 @@ static void times(void) {
 static void fuzz(void) {
     uint32_t accepted = 0, outside = 0, codes = 0;
     for (unsigned i = 0; i < FUZZED; i++) {
-        job = random_job(2, 64, 1);
+        job = i % 4 ? random_job(2, 64, 1) : random_pages_job(2, NPU_BLOCK_KEYS, 1);
         poison();
         for (unsigned n = randoms(3); n > 0; n--) {
             const uint32_t at = randoms(sizeof job / 4);

@@ -99,6 +99,38 @@ struct npu_job random_job(uint32_t rows, uint32_t k, uint32_t panels) {
     return job;
 }
 
+static bool is_pages(const struct npu_job *job) {
+    return job->format >= NPU_WEIGHTS_KV_INT8;
+}
+
+static void random_bytes(uint8_t *at, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        at[i] = (uint8_t)randoms(256);
+}
+
+struct npu_job random_pages_job(uint32_t rows, uint32_t k, uint32_t panels) {
+    struct npu_job job = {.format = NPU_WEIGHTS_KV_INT8 + randoms(2),
+                          .output = NPU_OUTPUT_F32,
+                          .rows = rows ? rows : 1 + randoms(11),
+                          .k = k ? k : NPU_BLOCK_KEYS * (1 + randoms(3)),
+                          .panels = panels ? panels : 1 + randoms(4),
+                          .weights = (uintptr_t)GROUPS,
+                          .values = (uintptr_t)VALUES,
+                          .out = (uintptr_t)OUT + NPU_OUT_ALIGN * (1 + randoms(20))};
+    const uint32_t page = NPU_PAGE_KEYS * job.panels * PANEL_COLUMNS, count = job.k / NPU_PAGE_KEYS,
+                   row = job.format == NPU_WEIGHTS_KV_INT16 ? 2 * job.k : job.k;
+    uint64_t *pages = (uint64_t *)GROUPS;
+    job.out_stride = job.k / NPU_BLOCK_KEYS * job.panels * PANEL_COLUMNS * 4 + NPU_OUT_ALIGN * randoms(3);
+    random_bytes(WEIGHTS, count * page);
+    random_bytes((uint8_t *)VALUES, job.rows * row);
+    for (uint32_t n = 0; n < count; n++) // in any order
+        pages[n] = randoms(4) ? (uintptr_t)WEIGHTS + randoms(count) * page : 0;
+    cache_clean(WEIGHTS, count * page);
+    cache_clean(VALUES, job.rows * row);
+    cache_clean(pages, count * sizeof *pages);
+    return job;
+}
+
 void poison(void) {
     for (uint32_t i = 0; i < OUT_BYTES / 8; i++)
         ((uint64_t *)OUT)[i] = POISONED;
@@ -106,7 +138,8 @@ void poison(void) {
 }
 
 static uint32_t row_bytes(const struct npu_job *job) {
-    return job->panels * PANEL_COLUMNS * (job->output == NPU_OUTPUT_F16 ? 2 : 4);
+    const uint32_t one = job->panels * PANEL_COLUMNS * (job->output == NPU_OUTPUT_F16 ? 2 : 4);
+    return is_pages(job) ? job->k / NPU_BLOCK_KEYS * one : one;
 }
 
 uint32_t touched(const struct npu_job *job) {
@@ -124,7 +157,37 @@ uint32_t touched(const struct npu_job *job) {
     return count;
 }
 
+static int32_t probability(const struct npu_job *job, uint32_t row, uint32_t key) {
+    const int8_t *of_row = (const int8_t *)job->values;
+    if (job->format == NPU_WEIGHTS_KV_INT8)
+        return of_row[row * job->k + key];
+    of_row += (size_t)2 * row * job->k + key / 16 * 32 + key % 16;
+    return 256 * of_row[0] + of_row[16];
+}
+
+static uint32_t wrong_of_pages(const struct npu_job *job) {
+    const uint32_t dims = job->panels * PANEL_COLUMNS;
+    const uint64_t *pages = (const uint64_t *)job->weights;
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < job->rows; row++)
+        for (uint32_t n = 0; n < job->k / NPU_BLOCK_KEYS * dims; n++) {
+            const uint32_t first = n / dims * NPU_BLOCK_KEYS, dim = n % dims;
+            const float *out = (const float *)(job->out + (uint64_t)row * job->out_stride);
+            int64_t sum = 0;
+            for (uint32_t key = first; key < first + NPU_BLOCK_KEYS; key++) {
+                const int8_t *page = (const int8_t *)pages[key / NPU_PAGE_KEYS];
+                const uint32_t at = key % NPU_PAGE_KEYS;
+                if (page)
+                    sum += (int64_t)probability(job, row, key) * page[(at / 4 * dims + dim) * 4 + at % 4];
+            }
+            count += out[n] != (float)sum;
+        }
+    return count;
+}
+
 uint32_t wrong(const struct npu_job *job) {
+    if (is_pages(job))
+        return wrong_of_pages(job);
     static float y[8 * PANEL_COLUMNS];
     static int32_t low_sums[1024];
     const struct activations all = {(int8_t *)job->values, (struct group_scale *)job->groups, low_sums,

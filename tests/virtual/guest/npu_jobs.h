@@ -17,11 +17,14 @@ uint32_t randoms(uint32_t below);
 /// A job that runs: formats, shape and output are random where the arguments are 0.
 struct npu_job random_job(uint32_t rows, uint32_t k, uint32_t panels);
 
+/// A job that runs whose weights are pages of values, most of which are there.
+struct npu_job random_pages_job(uint32_t rows, uint32_t k, uint32_t panels);
+
 /// Fills OUT with POISON, behind the caches.
 void poison(void);
 
 /// How many bytes of OUT are not POISON; where `job` is not NULL, outside its results.
 uint32_t touched(const struct npu_job *job);
 
-/// How many results differ from the scalar reference's.
+/// How many results differ from the scalar reference's, or, of pages, from a sum of products.
 uint32_t wrong(const struct npu_job *job);
