@@ -79,9 +79,7 @@ def _barriers(name: str) -> list[tuple[str, int]]:
     return [(name, number) for number in range(len(_MEET.findall((paths.firmware_dir() / name).read_text())))]
 
 
-@pytest.mark.parametrize(
-    ("name", "number"), _barriers("engine/offload.c") + _barriers("engine/offload_attention.c")
-)
+@pytest.mark.parametrize(("name", "number"), _barriers("engine/offload.c") + _barriers("engine/offload_attention.c"))
 def test_a_missing_barrier_is_found(findings: Findings, name: str, number: int) -> None:
     def change(text: str) -> str:
         place = list(_MEET.finditer(text))[number]

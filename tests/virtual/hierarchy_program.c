@@ -155,7 +155,7 @@ static void beside_npu(uint64_t rows, uint64_t panels, uint64_t bytes, bool back
     npu_time_init(options);
     hierarchy_share(MODEL_CORES);
     if (rows) {
-        npu_time_add(1, &job, 0);
+        npu_time_add(1, &(struct npu_work){job, NULL}, 0);
         weave_log(&cores[0], 0, 1, WEAVE_NPU_SUBMIT, 0, false);
     }
     meet(MODEL_CORES);
