@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mode `timed`: cache maintenance and DC ZVA cost what they move, also where no load or store gives their address away."""
+"""Mode `timed`: cache maintenance and DC ZVA cost what they move, in loops where no access gives their address away."""
 
 from __future__ import annotations
 
