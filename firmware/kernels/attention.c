@@ -127,8 +127,8 @@ static void find_groups(const struct tile_job *t, unsigned layer, uint32_t start
     }
 }
 
-static void walk_block(const struct tile_job *t, unsigned layer, uint32_t start,
-                       struct attention_tile *tile) {
+__attribute__((noinline)) static void walk_block(const struct tile_job *t, unsigned layer, uint32_t start,
+                                                 struct attention_tile *tile) {
     struct key_group groups[BLOCK_GROUPS];
     const unsigned end = visible_keys(t, start, tile);
     find_groups(t, layer, start, tile->from[0], end, groups);
@@ -166,9 +166,11 @@ static void walk_stage(const struct tile_job *t, unsigned layer, unsigned first,
         walk_block(t, layer, start, tile);
 }
 
-// Rows of a KV head from `first` up to, not including, `end`, a tile at most. Returns how many keys they have
-// seen.
-static uint64_t run_tile(struct tile_job t, unsigned layer, unsigned first, unsigned end) {
+// Rows of head->kv_head from `first` up to, not including, `end`, a tile at most. Returns how many keys they
+// have seen.
+__attribute__((noinline)) static uint64_t run_tile(const struct tile_job *head, unsigned layer,
+                                                   unsigned first, unsigned end) {
+    struct tile_job t = *head;
     struct attention_tile tile;
     uint64_t seen = 0;
     t.rows = end - first < ATTENTION_ROWS ? end - first : ATTENTION_ROWS;
@@ -197,7 +199,7 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
     for (t.kv_head = head; t.kv_head < heads; t.kv_head++) {
         for (unsigned first = row; first < end; first += ATTENTION_ROWS) {
             if (by_tokens ? attention_has_row(job, group, first, share) : is_dealt(share, unit++))
-                seen += run_tile(t, layer, first, end);
+                seen += run_tile(&t, layer, first, end);
         }
     }
     return seen;

@@ -154,7 +154,7 @@ static void cut(struct block *b, const struct key_group *groups) {
 }
 
 // The block's probabilities to where the tile wants them; of rows that see nothing, none.
-static void put_on_stage(struct block *b) {
+__attribute__((noinline)) static void put_on_stage(struct block *b) {
     static const float neutral[2] = {1.0f, 0.0f};
     struct attention_tile *t = b->tile;
     float factors[2][KERNEL_ROWS];

@@ -7,6 +7,7 @@
 #include "arch/string.h"
 #include "kernels/attention.h"
 #include "kernels/attention_block.h"
+#include "kernels/neon.h"
 
 _Static_assert(STAGE_KEYS == ATTENTION_BLOCK, "the NPU sums what a block sums");
 _Static_assert(NPU_PAGE_KEYS == KV_PAGE_TOKENS, "the NPU reads the ring's pages");
@@ -43,11 +44,14 @@ void stage_finish(const struct attention_stage *stage, unsigned row, const float
     const float(*factors)[2] = (const float(*)[2])stage->factors + (size_t)row * stage->blocks;
     for (unsigned dim = 0; dim < head_dim; dim += 16) {
         float32x4_t o[4] = {vdupq_n_f32(0.0f), vdupq_n_f32(0.0f), vdupq_n_f32(0.0f), vdupq_n_f32(0.0f)};
-        for (unsigned block = 0; block < stage->blocks; block++)
+        for (unsigned block = 0; block < stage->blocks; block++) {
+            UNROLL
             for (unsigned i = 0; i < 4; i++)
                 o[i] =
                     vfmaq_n_f32(vmulq_n_f32(o[i], factors[block][0]),
                                 vld1q_f32(sums + (size_t)block * head_dim + dim + 4 * i), factors[block][1]);
+        }
+        UNROLL
         for (unsigned i = 0; i < 4; i++)
             vst1q_f32(to + dim + 4 * i, o[i]);
     }

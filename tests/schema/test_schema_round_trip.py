@@ -18,7 +18,7 @@ from maxconsole.schema.definition import Field, Schema, Struct, read_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {
-    name: read_schema(ROOT / "firmware" / "schema" / f"{name}.toml") for name in ("wire", "image", "device_page")
+    name: read_schema(ROOT / "firmware" / "schema" / f"{name}.toml") for name in ("wire", "image", "device_page", "npu")
 }
 CASES = [(name, struct.name) for name, schema in SCHEMAS.items() for struct in schema.structs]
 
@@ -33,6 +33,8 @@ def values_of(type_: str, count: int | None, schema: Schema) -> st.SearchStrateg
         return st.binary(min_size=count, max_size=count)
     if type_ in BITS:
         one: st.SearchStrategy[Any] = st.integers(0, 2 ** BITS[type_] - 1)
+    elif type_ == "i64":
+        one = st.integers(-(2**63), 2**63 - 1)
     elif type_ == "f32":
         one = st.floats(width=32, allow_nan=False)
     else:

@@ -14,7 +14,7 @@ from maxconsole.schema import wire
 from maxconsole.telemetry.fold import Telemetry
 from maxconsole.telemetry.snapshot import Snapshot
 from maxconsole.tui.drawing.ink import plain
-from maxconsole.tui.drawing.lanes import NPU_BUS, NPU_IDLE, NPU_STARTING, lane
+from maxconsole.tui.drawing.lanes import NPU_BUS, NPU_IDLE, NPU_SOFTMAX, NPU_STARTING, lane
 from maxconsole.tui.figures.choices import Order, PhaseChoice
 from maxconsole.tui.figures.kernels import kernel_totals
 from maxconsole.tui.figures.timeline import Timeline, timeline
@@ -97,6 +97,15 @@ def test_a_gap_says_what_the_cores_were_at() -> None:
     assert (whole.cycles, whole.layer, whole.figure) == (250, 3, "60.0 %, 4 KiB")
 
 
+def test_a_gap_before_a_job_of_attention_is_the_softmaxs() -> None:
+    jobs = [job(300, 310, 500, 190), job(900, 950, 1200, 100, K.ATTENTION)]
+    made = step_of(jobs, [event(K.ATTENTION, 0, CYCLES)])
+    assert made.npu is not None
+    spent = {kind: float(cycles.sum()) for kind, cycles in made.npu.spent(np.array([0.0, CYCLES])).items()}
+    assert spent[NPU_SOFTMAX] == 400
+    assert spent[NPU_IDLE] == 300 + CYCLES - 1200
+
+
 def test_overlap_is_of_the_less_busy_one() -> None:
     """The NPU works 500 of 2000 cycles, in 100 of which one of two cores waits for it."""
     events = [
@@ -121,9 +130,9 @@ def test_a_step_without_jobs_has_no_such_lane() -> None:
 def test_states_of_the_npu_are_told_apart_without_colors() -> None:
     runs = {
         plain(lane([name] * 3, labels=False))
-        for name in (NPU_IDLE, NPU_STARTING, NPU_BUS, "npu_wait", "wait", "linear_q")
+        for name in (NPU_IDLE, NPU_SOFTMAX, NPU_STARTING, NPU_BUS, "npu_wait", "wait", "linear_q")
     }
-    assert len(runs) == 6
+    assert len(runs) == 7
 
 
 def test_jobs_stand_below_the_kernels_and_are_no_part_of_their_sums() -> None:

@@ -135,15 +135,20 @@ PANES: Final[dict[Where, Entries]] = {
             "kernels.",
         ),
         (
-            "· ╶ ═",
-            "The NPU: nobody had a job for it, and the line below says what the cores were at; a job was starting; a "
-            "job waited for memory beyond what its multiply-accumulates take.",
+            "· ∘ ╶ ═",
+            "The NPU: nobody had a job for it, and the line below says what the cores were at; the next one was "
+            "attention's, whose softmax was still being computed; a job was starting; a job waited for memory beyond "
+            "what its multiply-accumulates take.",
         ),
         (
             "overlap",
             "Time in which NPU and cores both worked, of the time that the less busy of them did. Cores: their mean.",
         ),
-        ("names", "Where a kernel has room: gate, up, down, attn, deq (dequant), quant, norm, add (residual), kv."),
+        (
+            "names",
+            "Where a kernel has room: gate, up, down, attn, deq (dequant), quant, norm, add (residual), kv, read (of "
+            "the NPU's results).",
+        ),
         ("from afar", "Several kernels share a cell; each is drawn as often as its cycles are worth. + looks closer."),
         ("▲ ▸", "The cursor, and its core: ← → and ↑ ↓ move it, and the line below says what is there."),
         ("time, cycles", "Since the step began, on the board's clock."),

@@ -12,8 +12,10 @@ from maxconsole.tui.drawing.ink import Ink, Line, Span, line
 #: How the schema calls what a core waits for the others, and for the NPU.
 WAIT: Final = "wait"
 NPU_WAIT: Final = "npu_wait"
-#: What the NPU does where it does not multiply: nobody has a job for it, a job begins, a job waits for memory.
+#: What the NPU does where it does not multiply: nobody has a job for it, the next one is to multiply probabilities that
+#: are still being made, a job begins, a job waits for memory.
 NPU_IDLE: Final = "no work queued"
+NPU_SOFTMAX: Final = "waiting for softmax"
 NPU_STARTING: Final = "starting"
 NPU_BUS: Final = "waiting for memory"
 
@@ -34,6 +36,7 @@ _OTHER: Final = _Kind("░", Ink.PLAIN, "other")
 _WAITING: Final = _Kind("┈", Ink.TRACK, "waiting")
 _NPU_WAITING: Final = _Kind("╌", Ink.TRACK, "waiting for NPU")
 _IDLE: Final = _Kind("·", Ink.TRACK, "NPU idle")
+_SOFTMAX: Final = _Kind("∘", Ink.TRACK, "NPU: softmax")
 _STARTING: Final = _Kind("╶", Ink.WARN, "NPU starting")
 _BUS: Final = _Kind("═", Ink.WARN, "NPU memory")
 _KINDS: Final = (
@@ -45,6 +48,7 @@ _KINDS: Final = (
     _WAITING,
     _NPU_WAITING,
     _IDLE,
+    _SOFTMAX,
     _STARTING,
     _BUS,
 )
@@ -55,9 +59,11 @@ _LOOKS: Final = {
     "linear_k": (_PROJECTION, "k"),
     "linear_v": (_PROJECTION, "v"),
     "linear_o": (_PROJECTION, "o"),
+    "linear_qkv": (_PROJECTION, "qkv"),
     "linear_gate": (_FFN, "gate"),
     "linear_up": (_FFN, "up"),
     "linear_down": (_FFN, "down"),
+    "linear_gate_up": (_FFN, "gate up"),
     "head": (_FFN, "head"),
     "attention": (_ATTENTION, "attn"),
     "dequant": (_UNPACK, "deq"),
@@ -67,9 +73,11 @@ _LOOKS: Final = {
     "swiglu": (_OTHER, "swiglu"),
     "residual": (_OTHER, "add"),
     "bias": (_OTHER, "add"),
+    "npu_read": (_OTHER, "read"),
     WAIT: (_WAITING, "wait"),
     NPU_WAIT: (_NPU_WAITING, "npu"),
     NPU_IDLE: (_IDLE, "idle"),
+    NPU_SOFTMAX: (_SOFTMAX, "softmax"),
     NPU_STARTING: (_STARTING, "start"),
     NPU_BUS: (_BUS, "memory"),
 }

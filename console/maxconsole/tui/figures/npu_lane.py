@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maxconsole.tui.drawing.lanes import NPU_BUS, NPU_IDLE, NPU_STARTING
+from maxconsole.schema import wire
+from maxconsole.tui.drawing.lanes import NPU_BUS, NPU_IDLE, NPU_SOFTMAX, NPU_STARTING
 from maxconsole.tui.drawing.units import binary, percent
 from maxconsole.tui.figures.lane import Cycles, Lane, Moment, kernel_name, layer_of
 
@@ -40,15 +41,17 @@ def npu_lane(records: npt.NDArray[np.void], cores: Sequence[Lane], origin: int, 
     """From wire.NpuEvent records by begin, of a step that began at `origin` on the board's clock.
 
     A job is in two pieces: what its multiply-accumulates take, and what it waits for memory beyond that. So is a gap:
-    until a job was there, and from then until it began.
+    until a job was there, and from then until it began. What attention's jobs multiply comes from the cores' softmax.
     """
     jobs = _jobs(records, origin, step_cycles)
     count = len(records)
     numbers, kernel = np.unique(records["kernel"], return_inverse=True)
-    kinds = (NPU_IDLE, NPU_STARTING, NPU_BUS, *map(kernel_name, numbers.tolist()))
+    kinds = (NPU_IDLE, NPU_STARTING, NPU_BUS, NPU_SOFTMAX, *map(kernel_name, numbers.tolist()))
+    # Nobody has asked for the next job yet: it waits for what the cores make for it.
+    until_asked = np.append(np.where(records["kernel"] == wire.Kernel.ATTENTION, 3, 0), 0)
     begin = np.concatenate([jobs.gap_begin, jobs.asked, jobs.begin, jobs.computed])
     end = np.concatenate([jobs.asked, jobs.gap_end, jobs.computed, jobs.end])
-    kind = np.concatenate([np.zeros(count + 1), np.ones(count + 1), kernel + 3, np.full(count, 2)]).astype(np.int64)
+    kind = np.concatenate([until_asked, np.ones(count + 1), kernel + 4, np.full(count, 2)]).astype(np.int64)
     job = np.concatenate([np.full(2 * count + 2, -1), np.arange(count), np.arange(count)])
     order = np.lexsort((end, begin))
     order = order[(end > begin)[order]]
