@@ -49,8 +49,8 @@ static struct {
     struct segment segment[BLOCK_INSNS + 1];
     struct range range[BLOCK_INSNS];
     struct probe probe[BLOCK_INSNS];
-    struct register_read read[REGISTERS];
-    unsigned reads;
+    struct register_read read[REGISTERS], end_read[REGISTERS];
+    unsigned reads, end_reads;
     bool registers, timed; // can be read; the mode
 } now;
 
@@ -192,8 +192,20 @@ static uint16_t read_slot(unsigned symbol) {
     if (!now.whole)
         slot = (uint16_t)now.slots++;
     if (slot != SLOT_NONE)
-        now.read[now.reads++] = (struct register_read){(uint8_t)reg, slot};
+        now.read[now.reads++] = (struct register_read){0, slot, (uint8_t)reg};
     return slot;
+}
+
+/// The same at the block's end, where some register still holds the symbol's value, and something.
+static uint16_t end_slot(unsigned symbol) {
+    for (unsigned reg = 0; reg < REGISTERS - 1 && now.registers && !now.whole && now.end_reads < REGISTERS;
+         reg++)
+        if (now.reg[reg].symbol == symbol) {
+            const uint16_t slot = (uint16_t)now.slots++;
+            now.end_read[now.end_reads++] = (struct register_read){now.reg[reg].delta, slot, (uint8_t)reg};
+            return slot;
+        }
+    return SLOT_NONE;
 }
 
 /// Chooses the anchors: for each symbol that a segment needs and no earlier one recorded, the access with the
@@ -202,7 +214,7 @@ static uint16_t read_slot(unsigned symbol) {
 static void choose_anchors(void) {
     uint16_t slot_of[BLOCK_INSNS], given[BLOCK_INSNS];
     now.slots = 1; // SLOT_ABSOLUTE
-    now.reads = 0;
+    now.reads = now.end_reads = 0;
     memset(slot_of, 0xff, sizeof slot_of);
     memset(given, now.whole ? 0xff : 0, sizeof given);
     for (unsigned p = 0; now.whole && p < now.whole->probes; p++)
@@ -225,8 +237,9 @@ static void choose_anchors(void) {
             if (anchor) {
                 symbol->slot = slot_of[anchor->insn] = now.whole ? given[anchor->insn] : now.slots++;
                 symbol->slot_delta = anchor->delta;
-            } else if ((maintains(use) && now.timed) || use->access->kind == ACCESS_ZERO_LINE) {
+            } else if (!reports(use) && (now.timed || !maintains(use))) {
                 symbol->slot = read_slot(use->symbol);
+                symbol->slot = symbol->slot == SLOT_NONE ? end_slot(use->symbol) : symbol->slot;
                 symbol->slot_delta = 0;
             }
         }
@@ -404,6 +417,8 @@ static struct block *build(const struct options *options) {
     block->probe = copy(now.probe, now.probes, sizeof now.probe[0]);
     block->reads = (uint16_t)now.reads;
     block->read = copy(now.read, now.reads, sizeof now.read[0]);
+    block->end_reads = (uint16_t)now.end_reads;
+    block->end_read = copy(now.end_read, now.end_reads, sizeof now.end_read[0]);
     for (unsigned p = 0; p < now.probes; p++)
         block->probe[p].block = block;
     for (unsigned u = 0; u < now.uses; u++)

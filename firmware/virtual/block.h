@@ -81,11 +81,12 @@ struct probe {
     bool doorbell; // the address must be compared with the device page
 };
 
-/// A register whose value at the block's start is put into a slot: of cache maintenance and DC ZVA that no
-/// access gives away.
+/// A register whose value at the block's start or end, less `delta`, is put into a slot: of PRFM and DC whose
+/// address no access gives away, perhaps only because a block ends with its page.
 struct register_read {
-    uint8_t reg;
+    int64_t delta;
     uint16_t slot;
+    uint8_t reg;
 };
 
 /// How one instruction's address is derived: only kept to verify the derivation.
@@ -108,9 +109,9 @@ struct block {
     uint64_t target; // of a direct branch
     struct mix mix;
     uint16_t slots, segments, ranges, probes, derivations;
-    uint16_t reads;
-    uint16_t unresolved; // PRFM or DC whose address cannot be derived
-    struct register_read *read;
+    uint16_t reads, end_reads;
+    uint16_t unresolved;                   // PRFM or DC whose address cannot be derived
+    struct register_read *read, *end_read; // at the start, at the end
     struct range *range;
     struct segment *segment;
     struct probe *probe;

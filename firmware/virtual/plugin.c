@@ -42,12 +42,20 @@ static struct options options;
 static bool insn_data_copies; // version 3 and later
 static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
 
+static inline void read_registers(unsigned vcpu, const struct register_read *read, unsigned count) {
+    for (unsigned n = 0; __builtin_expect(n < count, 0); n++) {
+        uint64_t *slot = &cores[vcpu].slot[read[n].slot];
+        if (guest_register(vcpu, read[n].reg, slot))
+            *slot -= (uint64_t)read[n].delta;
+    }
+}
+
 static void on_block(unsigned int vcpu, void *begins) {
     const struct block *block = begins;
     struct core *core = &cores[vcpu];
+    read_registers(vcpu, core->current->end_read, core->current->end_reads); // which has ended
     core_begin_block(core, block);
-    for (unsigned n = 0; __builtin_expect(n < block->reads, 0); n++)
-        guest_register(vcpu, block->read[n].reg, &core->slot[block->read[n].slot]);
+    read_registers(vcpu, block->read, block->reads);
 }
 
 /// User mode: threads come and go, and have other numbers than cores.

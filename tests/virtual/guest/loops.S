@@ -106,3 +106,17 @@ loop invalidate_lines
         again   1b
         dsb     sy
         ret
+
+        // A block ends with its page, here between PRFM and the load of which its address could be derived.
+        .balign 4096
+        .space  4096 - 64
+loop prefetched_across_pages
+        .rept   14
+        nop
+        .endr
+1:      eor     x2, x1, xzr
+        prfm    pldl1keep, [x2, #1024]
+        ldr     q0, [x2]
+        add     x1, x1, #64
+        again   1b
+        ret

@@ -14,6 +14,7 @@ void stream_stores(uint64_t n, void *at);
 void strided_loads(uint64_t n, const void *at);
 void chase(uint64_t n, const void *at);
 void prefetched(uint64_t n, const void *at);
+void prefetched_across_pages(uint64_t n, const void *at);
 void zero_lines(uint64_t n, void *at);
 void clear_lines(uint64_t n, void *at);
 void clean_lines(uint64_t n, void *at);
@@ -70,6 +71,7 @@ int main(void) {
     make_chain();
     MEASURE(11, chase(10000, CHAIN));
     MEASURE(12, prefetched(10000, FAR + 32 * MEGABYTE));
+    MEASURE(35, prefetched_across_pages(10000, FAR + 40 * MEGABYTE));
     MEASURE(13, zero_lines(10000, FAR + 36 * MEGABYTE));
 
     PAGE->watch_base = (uint64_t)(uintptr_t)(FAR + 48 * MEGABYTE + 4096);
