@@ -37,7 +37,7 @@ enum npu_code {
     NPU_CODE_DONE = 0,
     NPU_CODE_BUSY = 1, // refused: NPU_DEPTH jobs are unobserved, or too many since a barrier; of a job: not ended yet
     NPU_CODE_FORMAT = 2, // weights that the device does not multiply, or an unknown output type
-    NPU_CODE_SHAPE = 3, // k not a multiple of 64 (of NPU_BLOCK_KEYS), no rows or panels, more than the maxima, or rows that overlap
+    NPU_CODE_SHAPE = 3, // k not a multiple of 64 (of NPU_BLOCK_KEYS), no rows or panels, too many, or rows that overlap
     NPU_CODE_ALIGNMENT = 4,
     NPU_CODE_ADDRESS = 5, // something lies outside RAM, or results outside the NPU's memory
     NPU_CODE_OVERLAP = 6, // results overlap an input of this job, or memory of a job that has not been observed

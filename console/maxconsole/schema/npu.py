@@ -53,7 +53,7 @@ class NpuCode(IntEnum):
     DONE = 0
     BUSY = 1  # refused: NPU_DEPTH jobs are unobserved, or too many since a barrier; of a job: not ended yet
     FORMAT = 2  # weights that the device does not multiply, or an unknown output type
-    SHAPE = 3  # k not a multiple of 64 (of NPU_BLOCK_KEYS), no rows or panels, more than the maxima, or rows that overlap
+    SHAPE = 3  # k not a multiple of 64 (of NPU_BLOCK_KEYS), no rows or panels, too many, or rows that overlap
     ALIGNMENT = 4
     ADDRESS = 5  # something lies outside RAM, or results outside the NPU's memory
     OVERLAP = 6  # results overlap an input of this job, or memory of a job that has not been observed
