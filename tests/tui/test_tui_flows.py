@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import get_args
+
 from desk import WORDS, Desk
 from driving import ask, drive, notices, screen_text, start, type_text, wait_for
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from maxconsole.boards import DEFAULT_BOARD
-from maxconsole.session.route import Route
+from maxconsole.session.route import NpuMode, Route
 from maxconsole.tui.app import ConsoleApp
 from maxconsole.tui.chat import Speaker
 from maxconsole.tui.figures.choices import Counters, Order, PhaseChoice
@@ -17,7 +20,8 @@ from maxconsole.tui.lazy import LazyWorkbench
 from maxconsole.tui.panes.caches import CachePane
 from maxconsole.tui.panes.kernels import KernelPane
 from maxconsole.tui.panes.log import LogPane
-from maxconsole.tui.seam import Choice
+from maxconsole.tui.screens.settings import SettingsDialog
+from maxconsole.tui.seam import Choice, Generating
 from maxconsole.tui.widgets.prompt import Prompt
 
 ANSWER = " ".join(WORDS)
@@ -284,6 +288,21 @@ def test_the_route_of_prompts_changes_without_a_new_start() -> None:
 
     drive(desk, steps)
     assert len(desk.sessions) == 1
+
+
+def test_settings_show_every_route_that_there_is() -> None:
+    """Also one with rounding where nothing is rounded."""
+    for mode, f16 in product(get_args(NpuMode), (False, True)):
+        dialog = SettingsDialog(
+            Generating(), Choice(route=Route(npu=mode, npu_f16=f16)), lambda choice, generating: None
+        )
+
+        async def steps(app: ConsoleApp, pilot: Pilot[None], dialog: SettingsDialog = dialog, mode: str = mode) -> None:
+            app.push_screen(dialog)
+            await pilot.pause()
+            assert f"◂ {mode}" in screen_text(app)
+
+        drive(Desk(), steps)
 
 
 def test_without_a_board_of_one_s_own_the_cursor_begins_on_the_default_one() -> None:

@@ -74,16 +74,19 @@ class Turn(Generic[T]):
 _COUNTERS: Final = Turn(
     "counters", "they count", tuple(Counters), tuple(Counters), tuple(ABOUT[one] for one in Counters)
 )
-#: Mode, and whether it rounds to fp16; what the firmware refuses is left out.
+#: Mode, and whether it rounds to fp16.
 _NPU: Final[Turn[tuple[NpuMode, bool]]] = Turn(
     "npu",
     "NPU",
-    (("off", False), ("linear", False), ("linear", True)),
-    ("off", "linear", "linear, fp16"),
+    (("off", False), ("linear", False), ("linear", True), ("pv", False), ("all", False), ("all", True)),
+    ("off", "linear", "linear, fp16", "pv", "all", "all, fp16"),
     (
         "prompts are the cores' work alone",
         "projections and feed-forward of prompts",
         "the same, results rounded to fp16",
+        "attention's values of prompts",
+        "linear and pv",
+        "the same, linear's results rounded to fp16",
     ),
 )
 _ATTENTION: Final[Turn[AttentionForm]] = Turn(
@@ -141,7 +144,8 @@ class SettingsDialog(Dialog[Settings]):
                 yield _turn(_COUNTERS, self._choice.counters)
                 yield Label("Computing (from the next answer on)", classes="heading")
                 yield _row(_INT8, self._choice.route.int8_tokens)
-                yield _turn(_NPU, (self._choice.route.npu, self._choice.route.npu_f16))
+                route = self._choice.route
+                yield _turn(_NPU, (route.npu, route.npu_f16 and route.npu in ("linear", "all")))
                 yield _turn(_ATTENTION, self._choice.route.attention)
                 yield Label("Board (from the next start on)", classes="heading")
                 for field in _CHOICE:
