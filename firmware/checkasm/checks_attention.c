@@ -64,7 +64,7 @@ static void append(struct rings *r, unsigned rows, bool timed) {
     random_activations(r->values, (size_t)rows * r->kv_width);
     for (unsigned i = 0; i < rows; i++)
         rope_row(r->step, head_dim / 2, position + i, r->rope + (size_t)i * head_dim);
-    struct kv_update update = {r->keys, r->values, r->kv_width, r->rope, position, rows};
+    struct kv_update update = {r->keys, r->values, r->kv_width, r->rope, position, rows, false};
     struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&update), WHOLE}};
     call_kernel((const void *)kv_cache_update, &call, timed);
     call.x[0] = POINTER(&r->reference);

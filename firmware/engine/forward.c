@@ -29,7 +29,7 @@ static void project(const struct pass *p) {
         add_bias(p, &p->weights->q, p->weights->q_bias, kept, f->query);
     }
     meet(p);
-    struct kv_update update = {f->key, f->value, kv, f->rope, p->position, rows};
+    struct kv_update update = {f->key, f->value, kv, f->rope, p->position, rows, false};
     struct span span;
     span_begin(&span);
     unsigned slots = kv_cache_update(&f->ring, p->layer, &update, p->share);

@@ -34,7 +34,7 @@
 //     2 x H * K, H * K / 4, H * K / 8, H * 4   quantized rows of each half, as above
 //     B * (q + 2 * c) * 4, B * 2 * f * 4, B * h * 4
 //                        outputs: queries, keys and values; gate and up; attn_output or ffn_down
-//     N x 2 * 4 * max(f, h) * 4                rows of them that a core goes on with
+//     N x 2 * 2 * max(f, h) * 4                rows of them that a core goes on with
 //     4 x R * A * 512, R * A * 8, R * A * d * 4, A * 64, R = 8 * N * heads / kv_heads, A = context / 256 + 4
 //                        attention's pieces: probabilities, factors, sums, addresses of pages
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
@@ -64,7 +64,8 @@
 enum outputs { OUTPUTS_NONE, OUTPUTS_LAST, OUTPUTS_ALL };
 
 #define OFFLOAD_HALVES 2
-#define OFFLOAD_ROWS   4 // at a time: gate and up of an ffn up to 2048 fit an L1 cache
+#define OFFLOAD_ROWS                                                                                         \
+    2 // at a time: more fill the L1 cache, and stop the core when they are asked for together
 
 // Jobs of the NPU that a half of the batch waits for.
 struct offload_job {

@@ -132,6 +132,25 @@ static void take_projected(const struct pass *p, unsigned half) {
     span_end(&span, KERNEL_NPU_READ, p->layer, (uint64_t)(mine.to - mine.from) * products.output->width);
 }
 
+// Queries, keys and values as the NPU has left them, where attention can take them so: fp16 without biases.
+static bool are_taken_directly(const struct pass *p, const struct products *products) {
+    return offload_halves(p, products) && p->weights->q_bias == NULL;
+}
+
+// Forgets what this core goes on with of those: its own queries, and what it may read of keys and values.
+static void forget_projected(const struct pass *p, unsigned half) {
+    const struct products products = projections(p);
+    const struct offload_taking taking = {products.output, {0, 0}, true};
+    const struct interval all = offload_half(p, half);
+    const unsigned query = p->weights->q.rows, rows = all.to - all.from;
+    const bool by_tokens = attention_is_by_tokens(rows, p->share);
+    for (unsigned row = 0; row < rows; row++) {
+        const bool mine = !by_tokens || is_dealt_back_and_forth(p->share, row / ATTENTION_TOKENS);
+        offload_forget(&taking, all.from + row, mine ? 0 : query, products.output->width);
+    }
+    cache_complete();
+}
+
 // What attention has left in f->query: the core's own tokens or, after a barrier, its rows of everyone's.
 static void quantize_attended(const struct pass *p, unsigned half, unsigned width, bool by_tokens) {
     const struct interval all = offload_half(p, half), mine = offload_mine(p, half);
@@ -164,8 +183,18 @@ static void attention_output(const struct pass *p, unsigned half) {
     const unsigned rows = all.to - all.from, width = h->heads * h->head_dim;
     const size_t kv = (size_t)h->kv_heads * h->head_dim;
     const float *rope = f->rope + (size_t)all.from * h->head_dim;
-    const struct kv_update update = {f->key, f->value, kv, rope, p->position + all.from, rows};
-    const struct attention job = {.queries = f->query,
+    const struct products projected = projections(p);
+    const bool direct = are_taken_directly(p, &projected);
+    const size_t row = projected.output->width;
+    const uint16_t *halves = (const uint16_t *)projected.output->rows + all.from * row;
+    const void *queries = direct ? (const void *)halves : f->query,
+               *keys = direct ? (const void *)(halves + width) : f->key,
+               *values = direct ? (const void *)(halves + width + kv) : f->value;
+    const struct kv_update update = {keys, values, direct ? row : kv, rope, p->position + all.from,
+                                     rows, direct};
+    const struct attention job = {.queries = queries,
+                                  .halves = direct,
+                                  .query_stride = row,
                                   .stride = width,
                                   .rope = rope,
                                   .sink_rope = f->sink_rope,
@@ -175,8 +204,12 @@ static void attention_output(const struct pass *p, unsigned half) {
                                   .heads = h->heads};
     struct span span;
     offload_wait(p, half);
-    take_projected(p, half);
-    meet(p);
+    if (direct) {
+        forget_projected(p, half);
+    } else {
+        take_projected(p, half);
+        meet(p);
+    }
     span_begin(&span);
     const unsigned slots = kv_cache_update(&f->ring, p->layer, &update, p->share);
     if (slots != 0)

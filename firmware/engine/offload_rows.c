@@ -51,6 +51,12 @@ struct offload_taking offload_take(const struct offload_output *output, bool hal
     return taking;
 }
 
+void offload_forget(const struct offload_taking *taking, unsigned row, unsigned from, unsigned to) {
+    const size_t value = taking->halves ? sizeof(uint16_t) : sizeof(float);
+    cache_begin_invalidate(taking->output->rows + row * row_bytes(taking) + from * value,
+                           (to - from) * value);
+}
+
 void offload_columns(const struct offload_taking *taking, struct interval rows, unsigned from, unsigned count,
                      float *to, size_t stride) {
     const uint8_t *row = taking->output->rows + rows.from * row_bytes(taking);

@@ -30,6 +30,9 @@ struct offload_taking {
 /// Forgets what caches hold of them, and asks for the first ones.
 struct offload_taking offload_take(const struct offload_output *output, bool halves, struct interval mine);
 
+/// Forgets columns [from, to) of a row, as of the next cache_complete().
+void offload_forget(const struct offload_taking *taking, unsigned row, unsigned from, unsigned to);
+
 /// Columns [from, from + count) of some of these rows as floats, from `to` on, `stride` apart; made so from
 /// halves.
 void offload_columns(const struct offload_taking *taking, struct interval rows, unsigned from, unsigned count,

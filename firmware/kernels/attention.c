@@ -6,6 +6,7 @@
 #include "arch/string.h"
 #include "kernels/attention_block.h"
 #include "kernels/attention_stage.h"
+#include "kernels/elementwise.h"
 #include "kernels/neon.h"
 #include "kernels/rope.h"
 
@@ -17,7 +18,7 @@ struct tile_job {
     unsigned core, kv_head, rows;
     float score_factor;
     unsigned token[ATTENTION_ROWS]; // of the job
-    size_t at[ATTENTION_ROWS];      // floats from row 0 of queries and out
+    size_t at[ATTENTION_ROWS];      // floats from row 0 of out
 };
 
 _Static_assert(ATTENTION_TILE == ATTENTION_ROWS, "a tile is one core's");
@@ -47,8 +48,9 @@ static float score_factor(unsigned head_dim) {
 }
 
 // Queries of 16 bits in two halves, which take two rows of `queries` each.
-static void split_queries(const struct head_input *heads, unsigned rows, unsigned head_dim,
-                          int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
+__attribute__((noinline)) static void split_queries(const struct head_input *heads, unsigned rows,
+                                                    unsigned head_dim, int8_t (*queries)[2 * ROPE_PAIRS_MAX],
+                                                    float *scales) {
     float rotated[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX], factors[ATTENTION_ROWS];
     rotate_and_measure(heads, rows, head_dim, PROBABILITY_MAX, rotated, scales, factors);
     for (unsigned r = 0; r < rows; r++) {
@@ -60,14 +62,28 @@ static void split_queries(const struct head_input *heads, unsigned rows, unsigne
     }
 }
 
+// The tile's queries of half precision, as floats.
+__attribute__((noinline)) static void widen_queries(const struct tile_job *t, struct head_input *heads,
+                                                    float (*wide)[2 * ROPE_PAIRS_MAX]) {
+    const struct attention *job = t->job;
+    for (unsigned r = 0; r < t->rows; r++) {
+        heads[r].x = wide[r];
+        widen((const uint16_t *)job->queries + t->at[r] + t->token[r] * (job->query_stride - job->stride),
+              t->ring->shape.head_dim, wide[r]);
+    }
+}
+
 // The tile's queries, rotated by `rope` of their token, or all by the same when `stride` is 0.
 static void quantize_queries(const struct tile_job *t, const float *rope, unsigned stride,
                              int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
     struct head_input heads[ATTENTION_ROWS];
+    float wide[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX];
     const unsigned head_dim = t->ring->shape.head_dim;
-    const float factor = t->score_factor;
+    const float factor = t->score_factor, *floats = t->job->queries;
     for (unsigned r = 0; r < t->rows; r++)
-        heads[r] = (struct head_input){t->job->queries + t->at[r], rope + (size_t)t->token[r] * stride};
+        heads[r] = (struct head_input){floats + t->at[r], rope + (size_t)t->token[r] * stride};
+    if (t->job->halves)
+        widen_queries(t, heads, wide);
     if (t->job->form == ATTENTION_FORM_INT16)
         split_queries(heads, t->rows, head_dim, queries, scales);
     else

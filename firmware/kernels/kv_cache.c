@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "kernels/elementwise.h"
 #include "kernels/neon.h"
 #include "kernels/rope.h"
 #include "schema/image.h"
@@ -20,6 +21,15 @@ struct slot {
 };
 
 typedef int8_t head[2 * ROPE_PAIRS_MAX];
+
+// A head of half precision as floats. It comes straight from the NPU's memory, as will those of the next
+// quad.
+static const float *widen_ahead(const uint16_t *from, size_t stride, unsigned head_dim, float *wide) {
+    for (unsigned i = 0; i < head_dim; i += 32)
+        __builtin_prefetch(from + QUAD * stride + i);
+    widen(from, head_dim, wide);
+    return wide;
+}
 
 // Keys of one slot: 4 dims lie side by side, 16 bytes from the next 4.
 static void store_key(int8_t *to, const int8_t *key, unsigned head_dim) {
@@ -83,14 +93,21 @@ static void update_slots(const struct kv_ring *ring, const struct kv_update *upd
     const bool whole_quad = is_quad(slots, count);
     struct head_input heads[2 * QUAD] = {0};
     head q[2 * QUAD] __attribute__((aligned(16)));
+    float wide[2 * QUAD][2 * ROPE_PAIRS_MAX]; // used of halves alone
     float scales[2 * QUAD];
     for (unsigned i = 0; i < count; i++) {
         if (!whole_quad)
             prefetch_quad(&slots[i], head_dim);
         size_t at = slots[i].row * update->stride + (size_t)slots[i].head * head_dim;
         const float *rope = update->rope + (size_t)slots[i].row * head_dim;
-        heads[i] = (struct head_input){update->keys + at, rope};
-        heads[count + i] = (struct head_input){update->values + at, NULL};
+        const float *key = (const float *)update->keys + at, *value = (const float *)update->values + at;
+        if (update->halves) {
+            key = widen_ahead((const uint16_t *)update->keys + at, update->stride, head_dim, wide[i]);
+            value =
+                widen_ahead((const uint16_t *)update->values + at, update->stride, head_dim, wide[count + i]);
+        }
+        heads[i] = (struct head_input){key, rope};
+        heads[count + i] = (struct head_input){value, NULL};
     }
     rotate_and_quantize(heads, 2 * count, head_dim, q, scales);
     for (unsigned i = 0; i < count; i++) {

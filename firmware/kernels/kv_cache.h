@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,12 +10,13 @@
 
 /// Keys and values of `rows` consecutive tokens, the first at absolute `position`; their slots are open.
 struct kv_update {
-    const float *keys;   // [rows][kv_heads * head_dim], not rotated
-    const float *values; // likewise
-    size_t stride;       // floats from row to row of both
-    const float *rope;   // [rows][head_dim]: rope_row of each token
+    const void *keys;   // float [rows][kv_heads * head_dim], not rotated
+    const void *values; // likewise
+    size_t stride;      // values from row to row of both
+    const float *rope;  // [rows][head_dim]: rope_row of each token
     uint32_t position;
     unsigned rows;
+    bool halves; // both are of half precision
 };
 
 /// Rotates the keys, quantizes both to int8 with one scale per token and head, and writes them into their

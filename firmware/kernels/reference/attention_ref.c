@@ -34,9 +34,9 @@ void reference_kv_cache_update(const struct kv_ring *ring, unsigned layer, const
             size_t at = row * update->stride + head * head_dim;
             int8_t key[2 * ROPE_PAIRS_MAX], value[2 * ROPE_PAIRS_MAX];
             *scale_at(page, head_dim, 0, slot) = reference_rotate_and_quantize(
-                update->keys + at, update->rope + row * head_dim, head_dim, key);
+                (const float *)update->keys + at, update->rope + row * head_dim, head_dim, key);
             *scale_at(page, head_dim, 1, slot) =
-                reference_rotate_and_quantize(update->values + at, NULL, head_dim, value);
+                reference_rotate_and_quantize((const float *)update->values + at, NULL, head_dim, value);
             for (unsigned i = 0; i < head_dim; i++) {
                 *key_at(page, head_dim, slot, i) = key[i];
                 *value_at(page, head_dim, slot, i) = value[i];
@@ -133,10 +133,10 @@ static void attend(const struct kv_ring *ring, unsigned layer, const struct atte
     uint32_t first = 0;
     if (position >= ring->shape.context) {
         first = position - (ring->shape.context - KV_SINKS) + 1;
-        quantize_query(&row, job->queries + at, job->sink_rope, head_dim);
+        quantize_query(&row, (const float *)job->queries + at, job->sink_rope, head_dim);
         fold_block(&row, ring, layer, kv_head, 0, KV_SINKS, 0);
     }
-    quantize_query(&row, job->queries + at, job->rope + token * head_dim, head_dim);
+    quantize_query(&row, (const float *)job->queries + at, job->rope + token * head_dim, head_dim);
     for (uint32_t from = first, to; from <= position; from = to) {
         to = (from / ATTENTION_BLOCK + 1) * ATTENTION_BLOCK;
         to = to <= position ? to : position + 1;
