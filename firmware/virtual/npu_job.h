@@ -25,7 +25,7 @@ static inline bool npu_job_pages(const struct npu_job *job) {
     return job->format == NPU_WEIGHTS_KV_INT8 || job->format == NPU_WEIGHTS_KV_INT16;
 }
 
-/// How many pages it names, and the bytes that they are named in.
+/// How many pages it names.
 static inline uint32_t npu_job_page_count(const struct npu_job *job) {
     return npu_job_pages(job) ? job->k / NPU_PAGE_KEYS : 0;
 }
