@@ -15,6 +15,7 @@
 #define LAYERS        2
 #define SPEED_CONTEXT 256
 #define FORM_VARIANTS 1000 // a variant is this times the form, and head_dim or rows
+#define HALVES_APART  32   // values that rows of halves are farther apart than they are long
 #define LAYER         1    // the one that is used: the other must stay untouched
 
 // A ring for the kernels and, with the same map, its twin for the references.
@@ -22,6 +23,7 @@ struct rings {
     struct kv_ring fast, reference;
     struct memory_pool pools[2];
     float *rope, *sink_rope, *keys, *values, *queries, *out, *expected;
+    uint16_t *half_keys, *half_values, *half_queries;
     uint32_t step[ROPE_PAIRS_MAX];
     unsigned query_width, kv_width;
 };
@@ -44,12 +46,25 @@ static bool make_rings(struct rings *r, unsigned head_dim, unsigned kv_heads, un
     r->keys = guarded((size_t)batch * r->kv_width * sizeof(float));
     r->values = guarded((size_t)batch * r->kv_width * sizeof(float));
     r->queries = guarded((size_t)batch * r->query_width * sizeof(float));
+    r->half_keys = guarded((size_t)batch * (r->kv_width + HALVES_APART) * sizeof(uint16_t));
+    r->half_values = guarded((size_t)batch * (r->kv_width + HALVES_APART) * sizeof(uint16_t));
+    r->half_queries = guarded((size_t)batch * (r->query_width + HALVES_APART) * sizeof(uint16_t));
     r->out = guarded((size_t)batch * r->query_width * sizeof(float));
     r->expected = guarded((size_t)batch * r->query_width * sizeof(float));
     for (unsigned i = 0; i < head_dim / 2; i++)
         r->step[i] = (uint32_t)(random_bits() >> (32 + i % 20));
     rope_row(r->step, head_dim / 2, context - 1, r->sink_rope);
     return true;
+}
+
+// Rounds x to half precision; the halves go where kernels read them, and x is for the references.
+static void narrow(float *x, unsigned rows, unsigned width, uint16_t *halves) {
+    for (unsigned row = 0; row < rows; row++, halves += HALVES_APART)
+        for (unsigned i = 0; i < width; i++, x++) {
+            const __fp16 half = (__fp16)*x;
+            memcpy(halves++, &half, sizeof half);
+            *x = half;
+        }
 }
 
 // Opens slots for `rows` tokens and writes their keys and values into both rings.
@@ -64,9 +79,17 @@ static void append(struct rings *r, unsigned rows, bool timed) {
     random_activations(r->values, (size_t)rows * r->kv_width);
     for (unsigned i = 0; i < rows; i++)
         rope_row(r->step, head_dim / 2, position + i, r->rope + (size_t)i * head_dim);
-    struct kv_update update = {r->keys, r->values, r->kv_width, r->rope, position, rows, false};
-    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&update), WHOLE}};
+    const struct kv_update update = {r->keys, r->values, r->kv_width, r->rope, position, rows, false};
+    struct kv_update given = update;
+    if (!timed && random_below(2)) {
+        narrow(r->keys, rows, r->kv_width, r->half_keys);
+        narrow(r->values, rows, r->kv_width, r->half_values);
+        given = (struct kv_update){
+            r->half_keys, r->half_values, r->kv_width + HALVES_APART, r->rope, position, rows, true};
+    }
+    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&given), WHOLE}};
     call_kernel((const void *)kv_cache_update, &call, timed);
+    call.x[2] = POINTER(&update);
     call.x[0] = POINTER(&r->reference);
     call_reference((const void *)reference_kv_cache_update, &call, timed, 2 * (uint64_t)rows * r->kv_width);
 }
@@ -87,9 +110,17 @@ static void attend(struct rings *r, unsigned rows, enum attention_form form, boo
                             .rows = rows,
                             .heads = HEADS,
                             .form = form};
-    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&job), WHOLE}};
+    struct attention given = job;
+    if (!timed && random_below(2)) {
+        narrow(r->queries, rows, r->query_width, r->half_queries);
+        given.queries = r->half_queries;
+        given.halves = true;
+        given.query_stride = r->query_width + HALVES_APART;
+    }
+    struct call call = {.x = {POINTER(&r->fast), ARG(LAYER), POINTER(&given), WHOLE}};
     call_kernel((const void *)attention, &call, timed);
     job.out = r->expected;
+    call.x[2] = POINTER(&job);
     call_reference((const void *)reference_attention, &call, timed, 2 * visible * r->query_width);
     expect_floats("out", r->out, r->expected, (size_t)rows * r->query_width);
 }
@@ -99,7 +130,7 @@ static void check_kv_cache_update(const struct check *check) {
     if (!make_rings(&r, check->variant, 3, 40, BATCH))
         return;
     while (r.fast.length < 300)
-        append(&r, 1 + random_below(BATCH), true);
+        append(&r, 1 + random_below(BATCH), random_below(2));
     const struct kv_shape *shape = &r.fast.shape;
     size_t pages = (size_t)shape->layers * shape->kv_heads * r.fast.page_count;
     expect_bytes("ring", r.fast.pages, r.reference.pages, pages * KV_PAGE_BYTES(shape->head_dim));

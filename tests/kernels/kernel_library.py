@@ -120,6 +120,7 @@ class KvUpdate(ctypes.Structure):
         ("rope", ctypes.c_void_p),
         ("position", ctypes.c_uint32),
         ("rows", ctypes.c_uint),
+        ("halves", ctypes.c_bool),
     )
 
 
@@ -128,6 +129,8 @@ class Attention(ctypes.Structure):
 
     _fields_ = (
         ("queries", ctypes.c_void_p),
+        ("halves", ctypes.c_bool),
+        ("query_stride", ctypes.c_size_t),
         ("stride", ctypes.c_size_t),
         ("rope", ctypes.c_void_p),
         ("sink_rope", ctypes.c_void_p),
@@ -135,6 +138,8 @@ class Attention(ctypes.Structure):
         ("position", ctypes.c_uint32),
         ("rows", ctypes.c_uint),
         ("heads", ctypes.c_uint),
+        ("form", ctypes.c_uint),
+        ("stage", ctypes.c_void_p),
     )
 
 

@@ -169,6 +169,8 @@ def test_attention_is_softmax_over_sinks_and_window(library: ctypes.CDLL, head_d
         library.reference_kv_cache_update(ctypes.byref(ring), 0, ctypes.byref(update))
         job = kl.Attention(
             kl.address(queries[start:]),
+            False,
+            0,
             queries.shape[1],
             kl.address(rope[start:]),
             kl.address(sink_rope),
