@@ -12,14 +12,17 @@ from gentle_models import gentle_rows, write_gentle_model
 from gguf.constants import GGMLQuantizationType as Q
 from gguf_files import TOKENS, write_model
 
+from maxconsole.boards import load_board
 from maxconsole.errors import UserError
 from maxconsole.schema import wire
+from maxconsole.session.npu_report import npu_report
 from maxconsole.session.results import Answer
 from maxconsole.session.route import AttentionForm, NpuMode, Route
 from maxconsole.session.sampling import GREEDY
 from maxconsole.session.session import Session
 from maxconsole.session.setup import Setup
 from maxconsole.telemetry.npu import overlap
+from maxconsole.telemetry.report import kernel_rows
 
 pytestmark = pytest.mark.system
 
@@ -117,6 +120,21 @@ def test_the_last_batch_shows_what_ran_beside_what(session: Session) -> None:
     assert 0 < side.overlap <= 1
     assert side.npu_busy <= side.cycles
     assert len(session.snapshot().steps[wire.Phase.DECODE].npu) == 0
+
+
+@pytest.mark.parametrize("mode", ["pv", "linear", "all"])
+@pytest.mark.parametrize("count", [2, 24])
+def test_no_step_is_quicker_than_what_bounds_it(session: Session, mode: NpuMode, count: int) -> None:
+    """Arithmetic of the NPU, work of the cores, bytes at the bus's best rate."""
+    session.use_cores(4)
+    session.use(Route(0, mode))
+    answer = ask(session, tokens_of(count), 1)
+    side = overlap(session.snapshot().steps[wire.Phase.PREFILL])
+    assert side is not None
+    rows = [row for row in kernel_rows(answer.kernels, session.hello.counter_events) if row.phase == "prefill"]
+    report = npu_report(side, rows, load_board(BOARD), answer.counter_hz)
+    assert report.ratio >= 1
+    assert 0 < report.bus_bound < report.cycles
 
 
 @pytest.mark.parametrize("form", ["default", "int8-pv", "int16"])

@@ -15,8 +15,9 @@ from maxconsole.telemetry.report import KernelRow
 @dataclass(frozen=True, slots=True)
 class NpuReport:
     """One prefill batch in cycles of the board's clock. Bounds: the jobs' multiply-accumulates at the NPU's rate; the
-    work of the cores, shared out evenly; all bytes at what the bus gives the cores and the NPU together. `ratio` is the
-    time over the largest.
+    work of the cores, shared out evenly, their waiting for memory included; all bytes that are read, and the NPU's
+    results, at the best that the bus gives: less when several use it, and for writes. `ratio` is the time over the
+    largest.
     """
 
     cycles: int
@@ -38,9 +39,8 @@ class NpuReport:
 def npu_report(side: Overlap, rows: Sequence[KernelRow], board: Board, counter_hz: int) -> NpuReport:
     """Of the last batch, whose kernels are `rows`: a prompt in one batch."""
     core_bytes = sum(row.counters.get(f"{BUS_ACCESS_RD:#04x}", 0) for row in rows) * BEAT_BYTES
-    alone = board.dram.effective_bytes_per_s or board.dram.peak_bytes_per_s
-    rates = (alone, *board.dram.shared_bytes_per_s)  # by how many use the bus
-    bus = (side.bytes + core_bytes) * counter_hz / rates[min(side.cores, len(rates) - 1)]
+    best = board.dram.effective_bytes_per_s or board.dram.peak_bytes_per_s
+    bus = (side.bytes + core_bytes) * counter_hz / best
     return NpuReport(
         cycles=side.cycles,
         cores=side.cores,

@@ -66,8 +66,8 @@ def _overlap(bench: Bench) -> Outcome:
     return Outcome(
         tuple(groups),
         (
-            "Bounds: multiply-accumulates at the NPU's rate, the cores' work shared out evenly, all bytes at what "
-            "the bus gives them together. Overlap: both busy, of the shorter of the two, mean over the cores.",
+            "Bounds: multiply-accumulates at the NPU's rate, the cores' work shared out evenly, all bytes at the best "
+            "that the bus gives. Overlap: both busy, of the shorter of the two, mean over the cores.",
         ),
     )
 
