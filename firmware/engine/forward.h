@@ -64,8 +64,8 @@
 enum outputs { OUTPUTS_NONE, OUTPUTS_LAST, OUTPUTS_ALL };
 
 #define OFFLOAD_HALVES 2
-#define OFFLOAD_ROWS                                                                                         \
-    2 // at a time: more fill the L1 cache, and stop the core when they are asked for together
+// At a time: more fill the L1 cache, and stop the core when they are asked for together.
+#define OFFLOAD_ROWS 2
 
 // Jobs of the NPU that a half of the batch waits for.
 struct offload_job {

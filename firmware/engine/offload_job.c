@@ -53,7 +53,7 @@ struct offload_job offload_submit(const struct pass *p, const struct npu_job *jo
     return (struct offload_job){sequence, kernel, p->layer, macs};
 }
 
-// Core 0: columns `from` up to, not including, `to` of the output, `packs` on.
+// Core 0: the job of some columns of the output, which begin with `m`.
 static void submit(const struct pass *p, const struct activations *x, struct interval rows,
                    const struct offload_output *output, bool halves, const struct matrix *m,
                    struct interval columns, enum kernel kernel, struct offload_pending *pending) {

@@ -14,7 +14,7 @@
 #include "tlb.h"
 #include "weave.h"
 
-enum { MODEL_VERSION = 2 };
+enum { MODEL_VERSION = 3 };
 
 /// Everything that is counted, since start.
 struct counts {

@@ -119,6 +119,13 @@ static uint16_t half_of(float value) {
     return (uint16_t)(sign | kept);
 }
 
+void *npu_allocate(size_t bytes) {
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!memory)
+        abort();
+    return memory;
+}
+
 /// One panel for all rows.
 static void compute_panel(const struct npu_job *job, const uint8_t *packs, const int16_t *values,
                           const struct group_scale *scales, const float *row_scales, struct group *groups,

@@ -5,13 +5,6 @@
 
 #include "npu_job.h"
 
-void *npu_allocate(size_t bytes) {
-    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!memory)
-        abort();
-    return memory;
-}
-
 /// Values of a page as pairs of keys: [key / 2][dim][key % 2]. The page: [key / 4][dim][key % 4].
 static void unpack_page(const int8_t *page, unsigned dims, int16_t *pairs) {
     for (unsigned key = 0; key < NPU_PAGE_KEYS; key++)
