@@ -40,6 +40,10 @@ static struct products activated(const struct pass *p) {
         &p->f->npu.product, KERNEL_LINEAR_DOWN, 1, {{&p->weights->down, KERNEL_LINEAR_DOWN}}};
 }
 
+static struct offload_taking taking_of(const struct pass *p, const struct products *products) {
+    return (struct offload_taking){products->output, offload_halves(p, products)};
+}
+
 // A core's buffer for some rows of an output.
 static float *buffer(const struct pass *p, unsigned which) {
     const struct image_header *h = p->f->model->header;
@@ -48,11 +52,12 @@ static float *buffer(const struct pass *p, unsigned which) {
 }
 
 // Adds some rows of a product to the residual stream: in place, because rows stay with their core.
-static void join_rows(const struct pass *p, const struct offload_taking *taking, struct interval rows) {
+static void join_rows(const struct pass *p, const struct offload_taking *taking, struct interval mine,
+                      struct interval rows) {
     const unsigned k = p->f->model->header->hidden, count = rows.to - rows.from;
     float *x = p->f->residual + (size_t)rows.from * k, *y = buffer(p, 0);
     offload_columns(taking, rows, 0, k, y, k);
-    offload_ahead(taking, rows);
+    offload_ahead(taking, mine, rows);
     add_rows(x, k, y, k, count, k, x);
 }
 
@@ -64,19 +69,21 @@ static void join_and_norm(const struct pass *p, unsigned half, const struct prod
     const struct interval mine = offload_mine(p, half);
     const float epsilon = f->model->header->rms_epsilon;
     float *normed = f->normed + (size_t)p->share.part * NORM_ROWS * k;
-    struct offload_taking taking = {.mine = mine};
+    struct offload_taking taking;
     struct span_sum join = {0}, norm = {0}, quantizing = {0};
     if (mine.from == mine.to)
         return;
     span_sum_begin(&join);
-    if (product)
-        taking = offload_take(product->output, offload_halves(p, product), mine);
+    if (product) {
+        taking = taking_of(p, product);
+        offload_take(&taking, mine);
+    }
     for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
          rows = offload_some(mine, rows.to)) {
         if (rows.from != mine.from)
             span_sum_switch(&quantizing, &join);
         if (product)
-            join_rows(p, &taking, rows);
+            join_rows(p, &taking, mine, rows);
         span_sum_switch(&join, &norm);
         rms_norm_rows(f->residual + (size_t)rows.from * k, k, rows.to - rows.from, k, weight, epsilon,
                       normed);
@@ -115,11 +122,12 @@ static void take_projected(const struct pass *p, unsigned half) {
     if (mine.from == mine.to)
         return;
     span_begin(&span);
-    const struct offload_taking taking = offload_take(products.output, offload_halves(p, &products), mine);
+    const struct offload_taking taking = taking_of(p, &products);
+    offload_take(&taking, mine);
     for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
          rows = offload_some(mine, rows.to)) {
         unsigned column = 0;
-        offload_ahead(&taking, rows);
+        offload_ahead(&taking, mine, rows);
         for (unsigned i = 0; i < 3; i++) {
             const unsigned width = parts[i].m->rows;
             float *to = parts[i].to + (size_t)(rows.from - first) * width;
@@ -140,7 +148,7 @@ static bool are_taken_directly(const struct pass *p, const struct products *prod
 // Forgets what this core goes on with of those: its own queries, and what it may read of keys and values.
 static void forget_projected(const struct pass *p, unsigned half) {
     const struct products products = projections(p);
-    const struct offload_taking taking = {products.output, {0, 0}, true};
+    const struct offload_taking taking = taking_of(p, &products);
     const struct interval all = offload_half(p, half);
     const unsigned query = p->weights->q.rows, rows = all.to - all.from;
     const bool by_tokens = attention_is_by_tokens(rows, p->share);
@@ -237,14 +245,15 @@ static void activate(const struct pass *p, unsigned half) {
     offload_wait(p, half);
     if (mine.from != mine.to) {
         span_sum_begin(&swiglu);
-        const struct offload_taking taking = offload_take(before.output, offload_halves(p, &before), mine);
+        const struct offload_taking taking = taking_of(p, &before);
+        offload_take(&taking, mine);
         for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
              rows = offload_some(mine, rows.to)) {
             if (rows.from != mine.from)
                 span_sum_switch(&quantizing, &swiglu);
             offload_columns(&taking, rows, 0, ffn, gate, ffn);
             offload_columns(&taking, rows, ffn, ffn, up, ffn);
-            offload_ahead(&taking, rows);
+            offload_ahead(&taking, mine, rows);
             swiglu_rows(gate, ffn, up, ffn, rows.to - rows.from, ffn);
             span_sum_switch(&swiglu, &quantizing);
             offload_give(p, half, gate, ffn, rows);
@@ -315,10 +324,11 @@ static void join_half(const struct pass *p, unsigned half) {
     if (mine.from == mine.to)
         return;
     span_begin(&span);
-    const struct offload_taking taking = offload_take(down.output, offload_halves(p, &down), mine);
+    const struct offload_taking taking = taking_of(p, &down);
+    offload_take(&taking, mine);
     for (struct interval rows = offload_some(mine, mine.from); rows.from < mine.to;
          rows = offload_some(mine, rows.to))
-        join_rows(p, &taking, rows);
+        join_rows(p, &taking, mine, rows);
     span_end(&span, KERNEL_RESIDUAL, p->layer, (uint64_t)(mine.to - mine.from) * p->f->model->header->hidden);
 }
 

@@ -39,16 +39,14 @@ static void ask(const struct offload_taking *taking, struct interval rows) {
     cache_ask(taking->output->rows + rows.from * row, (rows.to - rows.from) * row);
 }
 
-void offload_ahead(const struct offload_taking *taking, struct interval rows) {
-    ask(taking, offload_some(taking->mine, rows.to));
+void offload_ahead(const struct offload_taking *taking, struct interval mine, struct interval rows) {
+    ask(taking, offload_some(mine, rows.to));
 }
 
-struct offload_taking offload_take(const struct offload_output *output, bool halves, struct interval mine) {
-    const struct offload_taking taking = {output, mine, halves};
-    const size_t row = row_bytes(&taking);
-    cache_invalidate(output->rows + mine.from * row, (mine.to - mine.from) * row);
-    ask(&taking, offload_some(mine, mine.from));
-    return taking;
+void offload_take(const struct offload_taking *taking, struct interval mine) {
+    const size_t row = row_bytes(taking);
+    cache_invalidate(taking->output->rows + mine.from * row, (mine.to - mine.from) * row);
+    ask(taking, offload_some(mine, mine.from));
 }
 
 void offload_forget(const struct offload_taking *taking, unsigned row, unsigned from, unsigned to) {

@@ -23,12 +23,11 @@ void offload_give(const struct pass *p, unsigned half, const float *floats, unsi
 /// Rows of an output, once their products are complete.
 struct offload_taking {
     const struct offload_output *output;
-    struct interval mine;
     bool halves;
 };
 
-/// Forgets what caches hold of them, and asks for the first ones.
-struct offload_taking offload_take(const struct offload_output *output, bool halves, struct interval mine);
+/// Forgets what caches hold of rows `mine`, and asks for the first ones.
+void offload_take(const struct offload_taking *taking, struct interval mine);
 
 /// Forgets columns [from, to) of a row, as of the next cache_complete().
 void offload_forget(const struct offload_taking *taking, unsigned row, unsigned from, unsigned to);
@@ -38,5 +37,5 @@ void offload_forget(const struct offload_taking *taking, unsigned row, unsigned 
 void offload_columns(const struct offload_taking *taking, struct interval rows, unsigned from, unsigned count,
                      float *to, size_t stride);
 
-/// Asks for the rows behind `rows`, while something else is done.
-void offload_ahead(const struct offload_taking *taking, struct interval rows);
+/// Asks for the rows of `mine` behind `rows`, while something else is done.
+void offload_ahead(const struct offload_taking *taking, struct interval mine, struct interval rows);

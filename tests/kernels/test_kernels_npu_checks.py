@@ -112,7 +112,7 @@ def test_pages_left_in_caches_are_found(findings: Findings) -> None:
 
 
 def test_results_left_in_caches_are_found(findings: Findings) -> None:
-    part = "    cache_invalidate(output->rows + mine.from * row, (mine.to - mine.from) * row);\n"
+    part = "    cache_invalidate(taking->output->rows + mine.from * row, (mine.to - mine.from) * row);\n"
     assert findings("engine/offload_rows.c", without(part, "    (void)row;\n"))
 
 
