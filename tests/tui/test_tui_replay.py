@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 from desk import Desk
 from driving import drive, screen_text, wait_for
 from recorded import LONG, SHORT, replayed, snapshots
@@ -16,7 +18,8 @@ from maxconsole.tui.state import State
 
 def test_a_recording_fills_chat_and_panes_as_the_board_did() -> None:
     async def steps(app: ConsoleApp, pilot: Pilot[None]) -> None:
-        app.control.adopt(replayed(LONG))
+        recording = replayed(LONG)
+        app.control.adopt(recording)
         await wait_for(pilot, lambda: len(app.control.chat.turns) == 10)
         questions = [turn.text for turn in app.control.chat.turns if turn.speaker is Speaker.USER]
         assert questions[0] == "What is the capital of Japan?"
@@ -25,7 +28,8 @@ def test_a_recording_fills_chat_and_panes_as_the_board_did() -> None:
         assert list(snapshots(LONG))[-1] == app.control.snapshot()
         text = screen_text(app)
         assert "96 of 96 tokens visible" in text
-        assert "MODELLED v2 fast" in text
+        assert re.fullmatch(r"MODELLED v\d+ fast", recording.identity.badge)
+        assert recording.identity.badge in text
 
     drive(Desk(), steps)
 

@@ -136,7 +136,9 @@ def test_the_plugin_introduces_itself(virtual_board: Board, steady_elf: Firmware
     with VirtualBoard(virtual_board, steady_elf.path) as board:
         page = board.device_page()
         assert page.counter_hz == virtual_board.cpu.clock_hz
-        assert page.model_version == 2
+        assert page.model_version == board.model_report().model_version
+        changes = (Path(__file__).parents[2] / "docs/virtual-board.md").read_text("utf-8")
+        assert f"\n| {page.model_version} | " in changes.partition("## Versions of the model")[2]
         assert page.counter_events[: len(virtual_board.pmu.events)] == tuple(e.number for e in virtual_board.pmu.events)
         assert board.model_report().qemu_api >= 1
 
