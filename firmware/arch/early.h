@@ -8,8 +8,9 @@
 #define SCTLR_OFF 0x30d00800
 #define SCTLR_ON  (SCTLR_OFF | 1 << 0 | 1 << 2 | 1 << 3 | 1 << 12 | 1 << 19)
 
-// MAIR_EL1, by attribute index: 0 Device-nGnRE, 1 Normal write-back, 2 Normal non-cacheable.
-#define MAIR_VALUE 0x44ff04
+// MAIR_EL1, by attribute index: 0 Device-nGnRE, 1 Normal write-back, 2 Normal non-cacheable, 3 Normal
+// write-back transient.
+#define MAIR_VALUE 0x7744ff04
 
 // TCR_EL1: 39-bit addresses by TTBR0 alone, 4 KiB granule, walks inner shareable through write-back caches,
 // 40-bit physical.

@@ -28,6 +28,7 @@ static const uint64_t attributes[] = {
     [REGION_CODE] = ATTRIBUTE_INDEX(1) | INNER_SHAREABLE | ACCESS_FLAG | READ_ONLY | NO_EXECUTE_EL0,
     [REGION_READ_ONLY] = ATTRIBUTE_INDEX(1) | INNER_SHAREABLE | ACCESS_FLAG | READ_ONLY | NO_EXECUTE,
     [REGION_DATA] = ATTRIBUTE_INDEX(1) | INNER_SHAREABLE | ACCESS_FLAG | NO_EXECUTE,
+    [REGION_TRANSIENT] = ATTRIBUTE_INDEX(3) | INNER_SHAREABLE | ACCESS_FLAG | NO_EXECUTE,
     [REGION_SHARED] = ATTRIBUTE_INDEX(2) | OUTER_SHAREABLE | ACCESS_FLAG | NO_EXECUTE,
     [REGION_DEVICE] = ATTRIBUTE_INDEX(0) | OUTER_SHAREABLE | ACCESS_FLAG | NO_EXECUTE,
 };
@@ -42,7 +43,7 @@ extern uint8_t __text_start[], __text_end[], __rodata_start[], __rodata_end[];
 extern uint8_t __data_start[], __data_end[], __bss_start[], __bss_end[], __rtt_start[], __rtt_end[];
 extern uint8_t __stack_guard[], __stack_bottom[], __stack_top[];
 extern uint8_t __weight_pool_start[], __weight_pool_end[], __activation_pool_start[], __activation_pool_end[];
-extern uint8_t __kv_cache_pool_start[], __kv_cache_pool_end[];
+extern uint8_t __kv_cache_pool_start[], __kv_cache_pool_end[], __npu_pool_start[], __npu_pool_end[];
 
 static uint64_t *new_table(const char *region) {
     if (table_count == TABLES_MAX)
@@ -115,7 +116,8 @@ uint64_t *early_map(void) {
     add("weight_pool", address(__weight_pool_start), address(__weight_pool_end), REGION_READ_ONLY);
     add("activation_pool", address(__activation_pool_start), address(__activation_pool_end), REGION_DATA);
     add("kv_cache_pool", address(__kv_cache_pool_start), address(__kv_cache_pool_end), REGION_DATA);
-    add("npu_pool", BOARD_NPU_BASE, BOARD_NPU_BASE + BOARD_NPU_BYTES, REGION_DATA);
+    // What a core takes of it or leaves in it, it does not need again: L2 is for other data.
+    add("npu_pool", address(__npu_pool_start), address(__npu_pool_end), REGION_TRANSIENT);
     for (unsigned i = 0; i < sizeof devices / sizeof devices[0]; i++)
         add("registers", devices[i].base, devices[i].base + devices[i].bytes, REGION_DEVICE);
 

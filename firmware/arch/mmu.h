@@ -12,6 +12,7 @@ enum region_kind {
     REGION_CODE,      // read, execute
     REGION_READ_ONLY, // read
     REGION_DATA,      // read, write
+    REGION_TRANSIENT, // read, write; what caches hold of it they need not keep
     REGION_SHARED,    // read, write, not cached: for a debug probe
     REGION_DEVICE,    // read, write, in order, never speculated
 };

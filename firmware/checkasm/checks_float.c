@@ -62,6 +62,72 @@ static void check_swiglu(const struct check *check) {
     expect_floats("gate", gate, expected, count);
 }
 
+// Rounds floats to half precision, which `halves` has then.
+static void narrow(float *x, size_t count, uint16_t *halves) {
+    for (size_t i = 0; i < count; i++) {
+        const __fp16 half = (__fp16)x[i];
+        memcpy(halves + i, &half, sizeof half);
+        x[i] = half;
+    }
+}
+
+static void check_swiglu_halves(const struct check *check) {
+    (void)check;
+    static const float special[] = {0.0f, -0.0f, 6e-8f, -6e-8f, 88.0f, -88.0f, 65504.0f, -65504.0f};
+    const size_t count = 1024, specials = sizeof special / sizeof special[0];
+    float *gate = random_floats(count), *up = random_floats(count);
+    uint16_t *half_gate = guarded(count * sizeof(uint16_t)), *half_up = guarded(count * sizeof(uint16_t));
+    for (size_t i = 0; i < count; i++)
+        gate[i] = i < specials ? special[i] : gate[i] * 20.0f;
+    narrow(gate, count, half_gate);
+    narrow(up, count, half_up);
+    // One row, then columns of wider matrices.
+    for (unsigned columns = 0; columns <= 32; columns += 16) {
+        const unsigned rows = columns ? 16 : 1, width = columns ? columns : (unsigned)count;
+        const size_t stride = columns ? 64 : count, out_stride = columns ? columns + 16 : count;
+        float *got = guarded(rows * out_stride * sizeof(float));
+        float *expected = guarded(rows * out_stride * sizeof(float));
+        struct call call = {.x = {POINTER(half_gate), stride, POINTER(half_up), stride, ARG(rows), ARG(width),
+                                  POINTER(got), out_stride}};
+        if (columns == 0) {
+            add_bound(count * 25 / 8); // 25 V slots per vector
+            warm_up((const void *)swiglu_halves, &call);
+        }
+        call_kernel((const void *)swiglu_halves, &call, columns == 0);
+        for (unsigned row = 0; row < rows; row++)
+            memcpy(expected + row * out_stride, gate + row * stride, width * sizeof(float));
+        call =
+            (struct call){.x = {POINTER(expected), out_stride, POINTER(up), stride, ARG(rows), ARG(width)}};
+        call_reference((const void *)reference_swiglu, &call, columns == 0, count);
+        expect_floats("out", got, expected, rows * out_stride); // what lies between the rows must stay 0
+    }
+}
+
+static void check_add_halves(const struct check *check) {
+    (void)check;
+    for (unsigned columns = 16; columns <= 64; columns *= 2) {
+        const unsigned rows = 16;
+        const size_t stride = columns + 16;
+        float *x = random_floats(rows * stride), *y = random_floats(rows * columns);
+        float *expected = guarded(rows * stride * sizeof(float));
+        uint16_t *halves = guarded(rows * columns * sizeof(uint16_t));
+        narrow(y, rows * columns, halves);
+        memcpy(expected, x, rows * stride * sizeof(float));
+        struct call call = {.x = {POINTER(x), stride, POINTER(halves), columns, ARG(rows), ARG(columns)}};
+        const bool timed = columns == 64;
+        if (timed) {
+            add_bound(rows * columns * 4 / 8); // FCVTL takes V0 twice, FADD and a store once
+            warm_up((const void *)add_halves, &call);
+            memcpy(x, expected, rows * stride * sizeof(float));
+        }
+        call_kernel((const void *)add_halves, &call, timed);
+        call = (struct call){.x = {POINTER(expected), stride, POINTER(y), columns, ARG(rows), ARG(columns),
+                                   POINTER(expected)}};
+        call_reference((const void *)reference_add, &call, timed, rows * columns);
+        expect_floats("x", x, expected, rows * stride);
+    }
+}
+
 static void check_add(const struct check *check) {
     (void)check;
     for (unsigned columns = 16; columns <= 64; columns *= 2) {
@@ -232,14 +298,10 @@ static void check_exp2(const struct check *check) {
 }
 
 const struct check checks_float[] = {
-    {"exp2_negative", check_exp2, 0},
-    {"exp2_steps", check_exp2, 1},
-    {"rms_norm_rows", check_rms_norm, 0},
-    {"swiglu_rows", check_swiglu, 0},
-    {"add_rows", check_add, 0},
-    {"rope_row", check_rope_row, 0},
-    {"rotate_and_quantize", check_rotate, 0},
-    {"log_sum_exp", check_log_sum_exp, 0},
-    {"logits_above", check_logits_above, 0},
-    {NULL, NULL, 0},
+    {"exp2_negative", check_exp2, 0},          {"exp2_steps", check_exp2, 1},
+    {"rms_norm_rows", check_rms_norm, 0},      {"swiglu_rows", check_swiglu, 0},
+    {"swiglu_halves", check_swiglu_halves, 0}, {"add_rows", check_add, 0},
+    {"add_halves", check_add_halves, 0},       {"rope_row", check_rope_row, 0},
+    {"rotate_and_quantize", check_rotate, 0},  {"log_sum_exp", check_log_sum_exp, 0},
+    {"logits_above", check_logits_above, 0},   {NULL, NULL, 0},
 };

@@ -30,11 +30,11 @@
 //     N x 64             its column factors
 //     4 * V              logits, V = vocabulary rounded up to a multiple of 16
 //     V' / 8             a bit per token for sampling, V' = vocabulary rounded up to a multiple of 32
-//   NPU_POOL, where there is an NPU and they fit. H is half of B rounded up to a multiple of 8
+//   NPU_POOL, where there is an NPU and they fit. H is B * 9 / 16 + 8 * N, no more than B, rounded up to a
+//   multiple of 8
 //     2 x H * K, H * K / 4, H * K / 8, H * 4   quantized rows of each half, as above
 //     B * (q + 2 * c) * 4, B * 2 * f * 4, B * h * 4
 //                        outputs: queries, keys and values; gate and up; attn_output or ffn_down
-//     N x 2 * 2 * max(f, h) * 4                rows of them that a core goes on with
 //     4 x R * A * 512, R * A * 8, R * A * d * 4, A * 64, R = 8 * N * heads / kv_heads, A = context / 256 + 4
 //                        attention's pieces: probabilities, factors, sums, addresses of pages
 //   KV_CACHE_POOL: P = 1 + (context - 4 + B + 62) / 32 pages (integer division)
@@ -64,6 +64,8 @@
 enum outputs { OUTPUTS_NONE, OUTPUTS_LAST, OUTPUTS_ALL };
 
 #define OFFLOAD_HALVES 2
+/// Of `rows` rows the first half, before it is rounded to a tile for each core.
+#define OFFLOAD_FIRST_ROWS(rows) ((rows)*9 / 16)
 // At a time: more fill the L1 cache, and stop the core when they are asked for together.
 #define OFFLOAD_ROWS 2
 
@@ -104,12 +106,11 @@ struct offload_piece {
 struct offload_buffers {
     struct activations input[OFFLOAD_HALVES];          // quantized rows of each half
     struct offload_output projected, gate_up, product; // queries, keys, values; gate, up; the others'
-    float *wide; // [cores][2][OFFLOAD_ROWS][hidden or ffn]: what a core has taken of them
-    struct offload_pending pending[OFFLOAD_HALVES]; // core 0 writes it between two barriers
-    struct offload_piece piece[OFFLOAD_PIECES];     // so it does their jobs
-    unsigned layer;                                 // the last one of this batch
-    bool failed;                                    // a job of this batch
-    bool halves;                                    // outputs are fp16, where the NPU makes all of them
+    struct offload_pending pending[OFFLOAD_HALVES];    // core 0 writes it between two barriers
+    struct offload_piece piece[OFFLOAD_PIECES];        // so it does their jobs
+    unsigned layer;                                    // the last one of this batch
+    bool failed;                                       // a job of this batch
+    bool halves;                                       // outputs are fp16, where the NPU makes all of them
 };
 
 struct forward {

@@ -4,12 +4,14 @@
 // The rows of a batch are two halves. While the NPU multiplies one half, the cores work on the other, which
 // is two stages behind (' is the layer before):
 //
-//   cores: norm A | norm B'   | kv, attend A | swiglu B' | norm B | norm A   | kv, attend B | swiglu A |
-//   NPU:   down A | q, k, v A | gate, up B'  | o A       | down B | q, k, v B| gate, up A   | o B      |
+//   cores: norm A | norm B'   | kv, attend A | swiglu B' | attend A | norm B | norm A    | kv, attend B | ...
+//   NPU:   o B'   | q, k, v A | gate, up B'  |           | down B'  | o A    | q, k, v B | gate, up A   | ...
 //
-// Causal order makes A independent of B. Cores share out the rows of a half, so that all that divides them is
-// a barrier before each half's jobs, and those around the KV ring. Whoever has quantized rows cleans them;
-// whoever reads an output forgets what caches may hold of it first.
+// The longest jobs, gate and up of a half, run while the cores attend with the other half, which leaves the
+// memory bus to the NPU. Some tokens are left for later, so that there is something to do during down as
+// well. Causal order makes A independent of B. Cores share out the rows of a half, so that all that divides
+// them is a barrier before each half's jobs, and those around the KV ring. Whoever has quantized rows cleans
+// them; whoever reads an output forgets what caches may hold of it first.
 #pragma once
 
 #include <stdbool.h>

@@ -19,12 +19,17 @@ static bool is_taken(enum tensor_format format) {
     return format == TENSOR_FORMAT_Q4_0 || format == TENSOR_FORMAT_Q4_1 || format == TENSOR_FORMAT_Q8_0;
 }
 
+bool offload_takes_all(const struct products *products) {
+    bool all = true;
+    for (unsigned i = 0; i < products->count; i++)
+        all = all && is_taken(products->list[i].m->format);
+    return all;
+}
+
 bool offload_halves(const struct pass *p, const struct products *products) {
-    bool halves = p->f->npu.halves;
-    for (unsigned i = 0; i < products->count; i++) {
-        const struct matrix *m = products->list[i].m;
-        halves = halves && is_taken(m->format) && m->rows % 32 == 0; // columns begin with a cache line
-    }
+    bool halves = p->f->npu.halves && offload_takes_all(products);
+    for (unsigned i = 0; i < products->count; i++)
+        halves = halves && products->list[i].m->rows % 32 == 0; // columns begin with a cache line
     return halves;
 }
 
@@ -169,7 +174,8 @@ bool offload_init(struct forward *f, unsigned k, unsigned context, size_t *neede
     const struct image_header *h = f->model->header;
     const size_t rows = f->batch_max, query = (size_t)h->heads * h->head_dim,
                  kv = (size_t)h->kv_heads * h->head_dim;
-    const size_t half = ((rows + 1) / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    const size_t first = OFFLOAD_FIRST_ROWS(rows) + TILE_ROWS * BOARD_CORES,
+                 most = first < rows ? first : rows, half = (most + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     bool complete = true;
     *needed = 0;
 #define TAKE(pointer, bytes) complete &= ((pointer) = offload_reserve(bytes, needed)) != NULL
@@ -185,8 +191,6 @@ bool offload_init(struct forward *f, unsigned k, unsigned context, size_t *neede
     TAKE(f->npu.projected.rows, rows * f->npu.projected.width * sizeof(float));
     TAKE(f->npu.gate_up.rows, rows * f->npu.gate_up.width * sizeof(float));
     TAKE(f->npu.product.rows, rows * f->npu.product.width * sizeof(float));
-    TAKE(f->npu.wide,
-         BOARD_CORES * 2 * OFFLOAD_ROWS * (h->ffn > h->hidden ? h->ffn : h->hidden) * sizeof(float));
 #undef TAKE
     complete &= offload_attention_init(f, context, needed);
     if (!complete)

@@ -39,6 +39,9 @@ void *offload_reserve(size_t bytes, size_t *needed);
 void offload_products(const struct pass *p, unsigned half, struct interval rows,
                       const struct products *products);
 
+/// Whether the NPU makes all of them.
+bool offload_takes_all(const struct products *products);
+
 /// Whether their output is of fp16.
 bool offload_halves(const struct pass *p, const struct products *products);
 

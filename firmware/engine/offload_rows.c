@@ -5,10 +5,19 @@
 #include "arch/string.h"
 #include "kernels/elementwise.h"
 
+// Rows of A. They see fewer keys: with a few more of them, attention takes the cores about as long as the
+// other half's gate and up take the NPU, for both halves. Where there are enough, each core has as many tiles
+// of A as the others.
+static unsigned first_rows(unsigned rows, unsigned cores) {
+    const unsigned round = TILE_ROWS * cores, tiles = (rows / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    if (rows >= 2 * round)
+        return (OFFLOAD_FIRST_ROWS(rows) + round / 2) / round * round;
+    return tiles < rows ? tiles : rows / 2;
+}
+
 struct interval offload_half(const struct pass *p, unsigned half) {
-    const unsigned rows = p->rows, first = (rows / 2 + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
-    const unsigned middle = first < rows ? first : rows / 2;
-    return half == 0 ? (struct interval){0, middle} : (struct interval){middle, rows};
+    const unsigned middle = first_rows(p->rows, p->share.parts);
+    return half == 0 ? (struct interval){0, middle} : (struct interval){middle, p->rows};
 }
 
 struct interval offload_mine(const struct pass *p, unsigned half) {
@@ -18,20 +27,34 @@ struct interval offload_mine(const struct pass *p, unsigned half) {
     return (struct interval){all.from + mine.from, all.from + mine.to};
 }
 
-void offload_give(const struct pass *p, unsigned half, const float *floats, unsigned k,
+void offload_give(const struct pass *p, unsigned half, const struct products *products, const float *floats,
                   struct interval rows) {
-    struct activations all = p->f->npu.input[half];
-    all.k = padded_k(k);
-    const struct activations x = activations_from(&all, rows.from - offload_half(p, half).from);
+    const struct interval all = offload_half(p, half);
+    const unsigned k = products->list[0].m->k;
+    struct activations inputs = p->f->npu.input[half];
+    inputs.k = padded_k(k);
+    struct activations x = activations_from(&inputs, rows.from - all.from);
     const size_t count = rows.to - rows.from;
+    // Only cores use half sums. Where none does, each core has one place for all of its rows, which never
+    // leaves its cache.
+    if (offload_takes_all(products) && all.to - all.from >= TILE_ROWS * p->share.parts)
+        x.low_sums = activations_from(&inputs, TILE_ROWS * p->share.part).low_sums;
     quantize_rows(floats, k, (unsigned)count, k, &x);
     cache_begin_clean(x.values, count * x.k);
     cache_begin_clean(x.groups, count * x.k / GROUP * sizeof *x.groups);
     cache_begin_clean(x.row_scales, count * sizeof *x.row_scales);
 }
 
+static size_t value_bytes(const struct offload_taking *taking) {
+    return taking->halves ? sizeof(uint16_t) : sizeof(float);
+}
+
 static size_t row_bytes(const struct offload_taking *taking) {
-    return taking->output->width * (taking->halves ? sizeof(uint16_t) : sizeof(float));
+    return taking->output->width * value_bytes(taking);
+}
+
+const void *offload_at(const struct offload_taking *taking, unsigned row, unsigned column) {
+    return taking->output->rows + row * row_bytes(taking) + column * value_bytes(taking);
 }
 
 static void ask(const struct offload_taking *taking, struct interval rows) {
@@ -50,18 +73,16 @@ void offload_take(const struct offload_taking *taking, struct interval mine) {
 }
 
 void offload_forget(const struct offload_taking *taking, unsigned row, unsigned from, unsigned to) {
-    const size_t value = taking->halves ? sizeof(uint16_t) : sizeof(float);
-    cache_begin_invalidate(taking->output->rows + row * row_bytes(taking) + from * value,
-                           (to - from) * value);
+    cache_begin_invalidate((void *)(uintptr_t)offload_at(taking, row, from),
+                           (to - from) * value_bytes(taking));
 }
 
 void offload_columns(const struct offload_taking *taking, struct interval rows, unsigned from, unsigned count,
                      float *to, size_t stride) {
-    const uint8_t *row = taking->output->rows + rows.from * row_bytes(taking);
-    for (unsigned n = rows.from; n < rows.to; n++, row += row_bytes(taking), to += stride) {
+    for (unsigned row = rows.from; row < rows.to; row++, to += stride) {
         if (taking->halves)
-            widen((const uint16_t *)row + from, count, to);
+            widen(offload_at(taking, row, from), count, to);
         else
-            memcpy(to, (const float *)row + from, count * sizeof *to);
+            memcpy(to, offload_at(taking, row, from), count * sizeof *to);
     }
 }

@@ -3,7 +3,7 @@
 // comes from there invalidated. Both run beside other work where they can.
 #pragma once
 
-#include "engine/pass.h"
+#include "engine/offload_job.h"
 
 /// Half `half` of the batch.
 struct interval offload_half(const struct pass *p, unsigned half);
@@ -16,9 +16,10 @@ static inline struct interval offload_some(struct interval mine, unsigned row) {
     return (struct interval){row, mine.to - row < OFFLOAD_ROWS ? mine.to : row + OFFLOAD_ROWS};
 }
 
-/// Quantizes rows, the first of them at `floats`, as the half's input, and sends them to memory, where they
-/// are after cache_complete().
-void offload_give(const struct pass *p, unsigned half, const float *floats, unsigned k, struct interval rows);
+/// Quantizes rows, the first of them at `floats` and at most TILE_ROWS, as the half's input of `products`,
+/// and sends them to memory, where they are after cache_complete().
+void offload_give(const struct pass *p, unsigned half, const struct products *products, const float *floats,
+                  struct interval rows);
 
 /// Rows of an output, once their products are complete.
 struct offload_taking {
@@ -31,6 +32,9 @@ void offload_take(const struct offload_taking *taking, struct interval mine);
 
 /// Forgets columns [from, to) of a row, as of the next cache_complete().
 void offload_forget(const struct offload_taking *taking, unsigned row, unsigned from, unsigned to);
+
+/// Where column `column` of a row is.
+const void *offload_at(const struct offload_taking *taking, unsigned row, unsigned column);
 
 /// Columns [from, from + count) of some of these rows as floats, from `to` on, `stride` apart; made so from
 /// halves.

@@ -6,7 +6,6 @@
 #include "arch/string.h"
 #include "kernels/attention_block.h"
 #include "kernels/attention_stage.h"
-#include "kernels/elementwise.h"
 #include "kernels/neon.h"
 #include "kernels/rope.h"
 
@@ -62,28 +61,14 @@ __attribute__((noinline)) static void split_queries(const struct head_input *hea
     }
 }
 
-// The tile's queries of half precision, as floats.
-__attribute__((noinline)) static void widen_queries(const struct tile_job *t, struct head_input *heads,
-                                                    float (*wide)[2 * ROPE_PAIRS_MAX]) {
-    const struct attention *job = t->job;
-    for (unsigned r = 0; r < t->rows; r++) {
-        heads[r].x = wide[r];
-        widen((const uint16_t *)job->queries + t->at[r] + t->token[r] * (job->query_stride - job->stride),
-              t->ring->shape.head_dim, wide[r]);
-    }
-}
-
 // The tile's queries, rotated by `rope` of their token, or all by the same when `stride` is 0.
 static void quantize_queries(const struct tile_job *t, const float *rope, unsigned stride,
                              int8_t (*queries)[2 * ROPE_PAIRS_MAX], float *scales) {
     struct head_input heads[ATTENTION_ROWS];
-    float wide[ATTENTION_ROWS][2 * ROPE_PAIRS_MAX];
     const unsigned head_dim = t->ring->shape.head_dim;
-    const float factor = t->score_factor, *floats = t->job->queries;
+    const float factor = t->score_factor;
     for (unsigned r = 0; r < t->rows; r++)
-        heads[r] = (struct head_input){floats + t->at[r], rope + (size_t)t->token[r] * stride};
-    if (t->job->halves)
-        widen_queries(t, heads, wide);
+        heads[r] = (struct head_input){t->job->queries + t->at[r], rope + (size_t)t->token[r] * stride};
     if (t->job->form == ATTENTION_FORM_INT16)
         split_queries(heads, t->rows, head_dim, queries, scales);
     else
@@ -214,7 +199,8 @@ uint64_t attention(const struct kv_ring *ring, unsigned layer, const struct atte
     uint64_t seen = 0;
     for (t.kv_head = head; t.kv_head < heads; t.kv_head++) {
         for (unsigned first = row; first < end; first += ATTENTION_ROWS) {
-            if (by_tokens ? attention_has_row(job, group, first, share) : is_dealt(share, unit++))
+            if (job->alone ||
+                (by_tokens ? attention_has_row(job, group, first, share) : is_dealt(share, unit++)))
                 seen += run_tile(&t, layer, first, end);
         }
     }

@@ -38,18 +38,17 @@ struct attention_stage;
 /// Queries of `rows` consecutive tokens, the first at absolute `position`; their keys and values are in the
 /// ring.
 struct attention {
-    const void *queries; // float [rows][heads * head_dim], not rotated
-    bool halves;         // they are of half precision, and rows query_stride values apart
-    size_t query_stride;
-    size_t stride;          // floats from row to row of out, and of queries
+    const float *queries;   // [rows][heads * head_dim], not rotated
+    size_t stride;          // floats from row to row of queries and out
     const float *rope;      // [rows][head_dim]: rope_row of each token
     const float *sink_rope; // [head_dim]: rope_row of position context - 1
-    float *out;             // [rows][heads * head_dim]; may be `queries`, with their stride
+    float *out;             // [rows][heads * head_dim]; may be `queries`
     uint32_t position;
     unsigned rows;
     unsigned heads; // a multiple of the ring's kv_heads; consecutive heads share one
     enum attention_form form;
     const struct attention_stage *stage; // NULL: all of it; else these rows, until their probabilities
+    bool alone;                          // all rows are the calling core's
 };
 
 #define ATTENTION_TILE   8 // rows of a KV head that share every load of its keys; ATTENTION_ROWS

@@ -17,8 +17,11 @@
 //
 // void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
 //                  unsigned columns)
-//   x0 gate, in place   x1 from the end of its row to the next one   x2 up   x3 likewise   x4 16 columns, left
-//   x5 columns   x6 columns left of the row   x7 walks the gate 8 ahead   x8 constants   x9, x10 step behind these 16
+// void swiglu_halves(const void *gate, size_t gate_stride, const void *up, size_t up_stride, unsigned rows,
+//                    unsigned columns, float *out, size_t out_stride)
+//   x0 out   x1 from the end of its row to the next one   x2 up   x3 likewise   x4 16 columns, left
+//   x5 columns   x6 columns left of the row   x7 walks the gate 8 ahead   x11 as x1, of the gate
+//   x8 constants   x9, x10, x12 steps behind these 16 of out, up, gate
 //   Two sets of two vectors each, of which one begins while the other finishes:
 //   A gate, at least -86 (v0, v1; v2, v3); then times up
 //   B minus gate * log2 e, rounded (v4, v5; v6, v7); then 1 + e^-gate
@@ -26,7 +29,7 @@
 //             the polynomial's second step (v20, v21; v22, v23)     v24..v27 of either, in turn
 //   constants v28 -86   v29 86   v30 log2 e, EXP2_C4   v31 1.5 * 2^23
 //   V slots of 4 elements: UMIN, SMIN, FMLS, FSUB, 5 FMLA, SHL, ADD, FADD, 2 for FRECPE, 2 FRECPS, 4 FMUL, 1 for
-//   STP: 21. Bound: 2.625 cycles an element.
+//   STP: 21. Bound: 2.625 cycles an element. Halves: 2 FCVTL more, each of which takes V0 twice: 25, 3.125 cycles.
 #include "arch/asm.h"
 
         // Squares are summed faster than the prefetcher looks ahead: what comes after the next two rows is asked for
@@ -116,11 +119,22 @@ swiglu_constants:                       // those in two vectors are addends: LDP
         \op     v\d1\().4s, v\n1\().4s, v30.s[\lane]
 .endm
 
+// The next 8 floats or, where `halves` is 1, halves.
+.macro next_8 x0, x1, from
+        .if     halves
+        ldr     q\x1, [\from], #16
+        fcvtl   v\x0\().4s, v\x1\().4h
+        fcvtl2  v\x1\().4s, v\x1\().8h
+        .else
+        ldp     q\x0, q\x1, [\from], #32
+        .endif
+.endm
+
 // First half of a set, in steps: gate x, exponent n, fraction f, polynomial p.
 .macro limit x0, x1, n0, n1
         // As unsigned integers, floats below -86 lie above it and all others below; as signed ones, those
         // beyond 86 lie above that.
-        ldp     q\x0, q\x1, [x7], #32
+        next_8  \x0, \x1, x7
         ldp     q\n0, q\n1, [x8]
         two     umin, \x0, \x1, \x0, \x1, 28, 28
         two     smin, 24, 25, \x0, \x1, 29, 29
@@ -150,7 +164,7 @@ swiglu_constants:                       // those in two vectors are addends: LDP
         two     fadd, \n0, \n1, \n0, \n1, \p0, \p1
 .endm
 .macro estimate x0, x1, n0, n1, f0, f1
-        ldp     q26, q27, [x2], #32
+        next_8  26, 27, x2
         frecpe  v\f0\().4s, v\n0\().4s
         frecpe  v\f1\().4s, v\n1\().4s
         two     fmul, \x0, \x1, \x0, \x1, 26, 27
@@ -176,18 +190,29 @@ swiglu_constants:                       // those in two vectors are addends: LDP
         finish  \y0, \y1, \g0, \g1
 .endm
 
-func swiglu_rows
+.macro swiglu_function name
+func \name
         adrp    x8, swiglu_constants
         add     x8, x8, :lo12:swiglu_constants
         mov     w5, w5
         sub     x1, x1, x5
         sub     x3, x3, x5
+        .if     halves
+        sub     x9, x7, x5
+        mov     x7, x0
+        mov     x0, x6
+        lsl     x11, x1, #1
+        lsl     x3, x3, #1
+        lsl     x1, x9, #2
+        .else
+        mov     x7, x0
         lsl     x1, x1, #2
         lsl     x3, x3, #2
+        mov     x11, x1
+        .endif
         lsr     x9, x5, #4
         umull   x4, w4, w9
         mov     x6, x5
-        mov     x7, x0
         ldp     q30, q31, [x8, #160]
         ldp     q28, q29, [x8, #192]
         limit   0, 1, 4, 5
@@ -198,7 +223,8 @@ func swiglu_rows
         csel    x6, x5, x6, eq
         csel    x9, x1, xzr, eq
         csel    x10, x3, xzr, eq
-        add     x7, x7, x9
+        csel    x12, x11, xzr, eq
+        add     x7, x7, x12
         subs    x4, x4, #1
         csel    x7, x0, x7, eq          // nothing is behind the last ones: again something that may be read
         begin_and_finish 0, 1, 4, 5, 16, 17, 20, 21, 2, 3, 6, 7, 18, 19, 22, 23
@@ -206,4 +232,10 @@ func swiglu_rows
         add     x2, x2, x10
         b.ne    1b
         ret
-endfunc swiglu_rows
+endfunc \name
+.endm
+
+        .set    halves, 0
+        swiglu_function swiglu_rows
+        .set    halves, 1
+        swiglu_function swiglu_halves

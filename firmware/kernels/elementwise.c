@@ -39,15 +39,20 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
     }
 }
 
+static float32x4x4_t widen_16(const uint16_t *halves) {
+    const float16x8_t low = vreinterpretq_f16_u16(vld1q_u16(halves));
+    const float16x8_t high = vreinterpretq_f16_u16(vld1q_u16(halves + 8));
+    return (float32x4x4_t){{vcvt_f32_f16(vget_low_f16(low)), vcvt_high_f32_f16(low),
+                            vcvt_f32_f16(vget_low_f16(high)), vcvt_high_f32_f16(high)}};
+}
+
 void widen(const void *from, size_t count, float *to) {
     const uint16_t *halves = from;
     for (size_t i = 0; i < count; i += 16) {
-        const float16x8_t low = vreinterpretq_f16_u16(vld1q_u16(halves + i));
-        const float16x8_t high = vreinterpretq_f16_u16(vld1q_u16(halves + i + 8));
-        vst1q_f32(to + i, vcvt_f32_f16(vget_low_f16(low)));
-        vst1q_f32(to + i + 4, vcvt_high_f32_f16(low));
-        vst1q_f32(to + i + 8, vcvt_f32_f16(vget_low_f16(high)));
-        vst1q_f32(to + i + 12, vcvt_high_f32_f16(high));
+        const float32x4x4_t wide = widen_16(halves + i);
+        UNROLL
+        for (unsigned j = 0; j < 4; j++)
+            vst1q_f32(to + i + 4 * j, wide.val[j]);
     }
 }
 
@@ -56,4 +61,16 @@ void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, un
     for (unsigned row = 0; row < rows; row++, a += stride, b += b_stride, out += stride)
         for (unsigned i = 0; i < columns; i += 4)
             vst1q_f32(out + i, vaddq_f32(vld1q_f32(a + i), vld1q_f32(b + i)));
+}
+
+void add_halves(float *x, size_t stride, const void *halves, size_t halves_stride, unsigned rows,
+                unsigned columns) {
+    const uint16_t *y = halves;
+    for (unsigned row = 0; row < rows; row++, x += stride, y += halves_stride)
+        for (unsigned i = 0; i < columns; i += 16) {
+            const float32x4x4_t wide = widen_16(y + i);
+            UNROLL
+            for (unsigned j = 0; j < 4; j++)
+                vst1q_f32(x + i + 4 * j, vaddq_f32(vld1q_f32(x + i + 4 * j), wide.val[j]));
+        }
 }

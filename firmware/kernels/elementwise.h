@@ -18,9 +18,17 @@ void rms_norm_rows(const float *x, size_t stride, unsigned rows, unsigned k, con
 void swiglu_rows(float *gate, size_t gate_stride, const float *up, size_t up_stride, unsigned rows,
                  unsigned columns);
 
+/// The same of gates and ups of half precision, whose strides count halves, to rows of `out`.
+void swiglu_halves(const void *gate, size_t gate_stride, const void *up, size_t up_stride, unsigned rows,
+                   unsigned columns, float *out, size_t out_stride);
+
 /// to[i] = from[i], of half precision, for `count` values.
 void widen(const void *from, size_t count, float *to);
 
 /// out[r][i] = a[r][i] + b[r][i]; `out` has the stride of `a`, columns are a multiple of 16.
 void add_rows(const float *a, size_t stride, const float *b, size_t b_stride, unsigned rows, unsigned columns,
               float *out);
+
+/// x[r][i] += halves[r][i], of half precision, whose stride counts halves.
+void add_halves(float *x, size_t stride, const void *halves, size_t halves_stride, unsigned rows,
+                unsigned columns);

@@ -9,7 +9,7 @@
 extern uint8_t __image_start[], __image_end[]; // code, data, stacks and rings of the firmware
 extern uint8_t __weight_pool_start[], __weight_pool_end[];
 extern uint8_t __activation_pool_start[], __activation_pool_end[];
-extern uint8_t __kv_cache_pool_start[], __kv_cache_pool_end[];
+extern uint8_t __kv_cache_pool_start[], __kv_cache_pool_end[], __npu_pool_start[], __npu_pool_end[];
 
 struct memory_pool weight_pool = {.name = "WEIGHT_POOL"};
 struct memory_pool activation_pool = {.name = "ACTIVATION_POOL"};
@@ -73,8 +73,7 @@ void pools_init(void) {
     place(&weight_pool, __weight_pool_start, __weight_pool_end);
     place(&activation_pool, __activation_pool_start, __activation_pool_end);
     place(&kv_cache_pool, __kv_cache_pool_start, __kv_cache_pool_end);
-    uint8_t *npu = (uint8_t *)(uintptr_t)BOARD_NPU_BASE;
-    place(&npu_pool, npu, npu + BOARD_NPU_BYTES);
+    place(&npu_pool, __npu_pool_start, __npu_pool_end);
     for (unsigned i = 0; i < POOL_COUNT; i++) {
         check_place(pools[i]);
         for (unsigned other = 0; other < i; other++) {

@@ -88,6 +88,14 @@ static inline unsigned cache_victim(unsigned ways, unsigned tree) {
     return node - ways;
 }
 
+/// Lets `entry`, which cache_find returned, be the next one of its set to leave.
+static inline void cache_release(const struct cache *cache, const uint32_t *entry) {
+    const size_t place = (size_t)(entry - cache->entry);
+    const size_t way = place & (cache->stride - 1);
+    uint16_t *tree = &cache->tree[place >> cache->stride_shift];
+    *tree = (uint16_t)((*tree & cache->keep[way]) | (~cache->keep[way] & ~cache->point[way]));
+}
+
 /// When the line of `entry` is there. (Not timed: always.)
 static inline uint64_t cache_ready(const struct cache *cache, const uint32_t *entry) {
     return cache->ready ? cache->ready[entry - cache->entry] : 0;

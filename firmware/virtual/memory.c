@@ -5,11 +5,13 @@
 
 static const struct options *board;
 
-static uint64_t ram_first, ram_lines, exceptions_first, exceptions_lines;
+static uint64_t ram_first, ram_lines, exceptions_first, exceptions_lines, transient_first, transient_lines;
 
 void memory_init(const struct options *options) {
     board = options;
     ram_lines = UINT64_MAX; // user mode
+    transient_first = options->transient.base >> LINE_SHIFT;
+    transient_lines = options->transient.bytes >> LINE_SHIFT;
     if (!options->ram_path)
         return;
     ram_first = options->ram_base >> LINE_SHIFT;
@@ -71,6 +73,10 @@ bool memory_uncached(struct core *core, bool load, unsigned units, uint64_t line
     return !page;
 }
 
+bool memory_transient(uint64_t line) {
+    return line - transient_first < transient_lines;
+}
+
 static inline void log_below_l2(struct core *core, uint64_t now, uint64_t line, enum weave_kind kind) {
     if (__builtin_expect(core->log.entry != NULL, 0))
         weave_log(core, now, line, kind, 0, false);
@@ -99,7 +105,7 @@ static uint64_t leave_l2(struct core *core, uint64_t now, uint32_t entry) {
     core->counts.l2_writeback += dirty;
     core->counts.l2_evict += dirty || core->l3.entry;
     log_below_l2(core, now, line, dirty ? WEAVE_EVICT_DIRTY : WEAVE_EVICT);
-    if (!core->l3.entry)
+    if (!core->l3.entry || memory_transient(line))
         return dirty ? write_dram(core, now) : now;
     uint32_t *held = cache_find(&core->l3, line);
     if (held) {
@@ -154,20 +160,27 @@ static struct fill refill_l2(struct core *core, uint64_t now, uint64_t line, enu
     return fill;
 }
 
+/// A line leaves L1D for a newer one. L2, which holds it too, takes what is dirty.
+static void displace(struct core *core, uint32_t entry) {
+    const uint64_t line = entry >> 2;
+    const uint32_t dirty = entry & LINE_DIRTY;
+    const bool transient = memory_transient(line);
+    core->counts.l1d_writeback += dirty;
+    core->counts.l2_access += dirty;
+    uint32_t *below = dirty || transient ? cache_find(&core->l2, line) : NULL;
+    if (!below)
+        return;
+    *below |= dirty;
+    (transient ? cache_release : cache_use)(&core->l2, below);
+}
+
 /// Adds a line, which L2 holds, to L1D.
 static void enter_l1d(struct core *core, uint64_t line, uint32_t flags, uint64_t ready) {
     const uint32_t victim = cache_insert(&core->l1d, line, flags, ready);
     const bool settled = !(flags & LINE_PREFETCHED) && !core->l1d.ready;
     core->recent[cache_index(&core->l1d, line)] = settled ? tag_of(line) | flags : NO_LINE;
-    if (victim == NO_LINE || !(victim & LINE_DIRTY))
-        return;
-    core->counts.l1d_writeback++;
-    core->counts.l2_access++;
-    uint32_t *below = cache_find(&core->l2, victim >> 2);
-    if (below) {
-        *below |= LINE_DIRTY;
-        cache_use(&core->l2, below);
-    }
+    if (victim != NO_LINE)
+        displace(core, victim);
 }
 
 /// When L1D has a line that L2 holds as `entry`.
@@ -244,6 +257,8 @@ uint64_t memory_overwrite(struct core *core, uint64_t now, uint64_t line, bool i
     }
     if (into_l1d)
         enter_l1d(core, line, LINE_DIRTY, begin);
+    else if (memory_transient(line) && (entry = cache_find(&core->l2, line)) != NULL)
+        cache_release(&core->l2, entry); // L1D never had it
     return begin;
 }
 

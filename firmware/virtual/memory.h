@@ -28,6 +28,10 @@ struct fill {
     uint64_t ready;   // when it is there
 };
 
+/// Whether a line is of memory that is mapped write-back transient: L2 does not try to keep it once L1D has
+/// let go of it, and L3 does not take it (Neoverse N1 TRM 7.4.1, of a core with the same L1D as Cortex-A76).
+bool memory_transient(uint64_t line);
+
 /// Accounts for accesses to a device or to non-cacheable memory. Those to the device page leave no trace:
 /// false.
 bool memory_uncached(struct core *core, bool load, unsigned units, uint64_t line);

@@ -143,6 +143,13 @@ static bool set(struct options *o, const char *key, const char *text) {
         o->uncached[o->uncached_ranges++].bytes = value[1];
         return true;
     }
+    if (!strcmp(key, "transient")) {
+        if (o->transient.bytes || numbers(text, value, 2) != 2)
+            return false;
+        o->transient.base = value[0];
+        o->transient.bytes = value[1];
+        return true;
+    }
     static const char *const kinds[] = {
         [MARK_REGION] = "region", [MARK_BARRIER] = "barrier", [MARK_IDLE] = "idle", [MARK_WORK] = "work"};
     for (enum mark_kind kind = MARK_REGION; kind <= MARK_WORK; kind++)

@@ -52,6 +52,9 @@ struct options {
     struct {
         uint64_t base, bytes;
     } uncached[UNCACHED_RANGES];
+    struct {
+        uint64_t base, bytes;
+    } transient;              // transient=BASE:BYTES: mapped write-back transient by the firmware
     const char *report_path;  // report=PATH: what the model could not follow, as text
     int parent;               // parent=PID: end with this process
     const char *results_path; // results=PATH: user mode; ram= and device_page= are left out

@@ -137,7 +137,7 @@ static bool snoop(const struct core *reader, unsigned mask, uint64_t line, bool 
 /// Puts a line into L3. Returns when a write to DRAM that this causes has begun.
 static uint64_t into_l3(struct replay *replay, uint64_t now, uint64_t line, uint32_t dirty) {
     uint32_t victim = tag_of(line) | dirty;
-    if (shared.l3.entry) {
+    if (shared.l3.entry && !memory_transient(line)) {
         uint32_t *held = cache_find(&shared.l3, line);
         if (held) {
             *held |= dirty;

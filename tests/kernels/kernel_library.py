@@ -129,8 +129,6 @@ class Attention(ctypes.Structure):
 
     _fields_ = (
         ("queries", ctypes.c_void_p),
-        ("halves", ctypes.c_bool),
-        ("query_stride", ctypes.c_size_t),
         ("stride", ctypes.c_size_t),
         ("rope", ctypes.c_void_p),
         ("sink_rope", ctypes.c_void_p),
@@ -140,6 +138,7 @@ class Attention(ctypes.Structure):
         ("heads", ctypes.c_uint),
         ("form", ctypes.c_uint),
         ("stage", ctypes.c_void_p),
+        ("alone", ctypes.c_bool),
     )
 
 

@@ -37,8 +37,8 @@ def tokens_of(count: int, seed: int = 0) -> tuple[int, ...]:
     return tuple(np.random.default_rng(seed).integers(3, len(TOKENS), count).tolist())
 
 
-def open_session(model: Path, board: str = BOARD, batch: int = BATCH) -> Session:
-    return Session.open(Setup(board=board, model=str(model), context=CONTEXT, batch=batch, route=Route(0)))
+def open_session(model: Path, board: str = BOARD, batch: int = BATCH, context: int = CONTEXT) -> Session:
+    return Session.open(Setup(board=board, model=str(model), context=context, batch=batch, route=Route(0)))
 
 
 def ask(session: Session, prompt: Sequence[int], count: int) -> Answer:
@@ -71,6 +71,25 @@ def test_logits_are_the_exact_routes_bits_past_the_end_of_the_ring(session: Sess
         session.link.request(wire.Set(setting=wire.Setting.BATCH, value=batch))
         np.testing.assert_array_equal(logits(session, tokens), alone, f"{cores} cores, batches of {batch}")
     session.link.request(wire.Set(setting=wire.Setting.BATCH, value=BATCH))
+
+
+@pytest.mark.parametrize("arch", ["llama", "qwen2"])
+def test_large_batches_have_the_bits_of_small_ones(arch: str, tmp_path: Path) -> None:
+    """Cores attend for whole tokens then. With 94 rows the first half is the largest for its memory."""
+    tokens, most = tokens_of(LONG), LONG
+    model = write_gentle_model(tmp_path / "tiny.gguf", matrix=Q.Q4_0, arch=arch, **SHAPE)  # type: ignore[arg-type]
+    for batch in (94, most):
+        with open_session(model, batch=batch, context=256) as session:
+            for route in (Route(0, "linear"), Route(0, "linear", npu_f16=True), Route(0, "all", npu_f16=True)):
+                session.use(Route(0, "off") if not route.npu_f16 else route)
+                session.use_cores(1)
+                session.link.request(wire.Set(setting=wire.Setting.BATCH, value=BATCH))
+                alone = logits(session, tokens)
+                session.use(route)
+                for cores, rows in ((4, batch), (3, batch), (4, batch * 3 // 4)):
+                    session.use_cores(cores)
+                    session.link.request(wire.Set(setting=wire.Setting.BATCH, value=rows))
+                    np.testing.assert_array_equal(logits(session, tokens), alone, f"{route}, {cores}, {rows}")
 
 
 def test_answers_say_what_the_npu_has_computed_and_do_not_differ(session: Session) -> None:

@@ -168,16 +168,14 @@ def test_attention_is_softmax_over_sinks_and_window(library: ctypes.CDLL, head_d
         update = kl.KvUpdate(*map(kl.address, here), keys.shape[1], kl.address(rope[start:]), start, rows)
         library.reference_kv_cache_update(ctypes.byref(ring), 0, ctypes.byref(update))
         job = kl.Attention(
-            kl.address(queries[start:]),
-            False,
-            0,
-            queries.shape[1],
-            kl.address(rope[start:]),
-            kl.address(sink_rope),
-            kl.address(out[start:]),
-            start,
-            rows,
-            heads,
+            queries=kl.address(queries[start:]),
+            stride=queries.shape[1],
+            rope=kl.address(rope[start:]),
+            sink_rope=kl.address(sink_rope),
+            out=kl.address(out[start:]),
+            position=start,
+            rows=rows,
+            heads=heads,
         )
         library.reference_attention(ctypes.byref(ring), 0, ctypes.byref(job))
     expected = naive_attention(q, k, v, context, steps / TURN * 2 * math.pi)

@@ -177,6 +177,22 @@ static void beside_npu(uint64_t rows, uint64_t panels, uint64_t bytes, bool back
     tell("npu_mac_cycles", (double)timing->mac_ticks / TICKS_PER_CYCLE);
 }
 
+/// Rounds of loads of `kept` bytes, after each of which `passing` bytes elsewhere are loaded or stored. Tells
+/// about the last round.
+static void pass_by(struct core *core, char kind, uint64_t kept, uint64_t passing) {
+    const struct counts *counts = &core->counts;
+    uint64_t into_l2 = 0, from_dram = 0;
+    for (unsigned round = 0; round < 4; round++) {
+        into_l2 = counts->below_reads;
+        from_dram = counts->dram_reads;
+        stream(core, 'r', BASE, kept, 16, 32);
+        into_l2 = counts->below_reads - into_l2;
+        stream(core, kind, BASE + COPY_SOURCE, passing, 16, 32);
+    }
+    tell("kept_into_l2", (double)into_l2);
+    tell("round_from_dram", (double)(counts->dram_reads - from_dram));
+}
+
 static void run(const char *pattern) {
     struct core *core = &cores[0];
     if (!strcmp(pattern, "chase"))
@@ -189,6 +205,8 @@ static void run(const char *pattern) {
         coherence(number[0]);
     else if (!strcmp(pattern, "beside_npu")) // rows, panels, bytes, backwards
         beside_npu(number[0], number[1], number[2], number[3]);
+    else if (!strcmp(pattern, "pass_by")) // kind: 0 read, 1 write; kept, passing bytes
+        pass_by(core, "rw"[number[0]], number[1], number[2]);
     else if (!strcmp(pattern, "stream")) // kind: 0 read, 1 write, 2 copy; bytes, pace, used
         stream(core, "rwc"[number[0]], BASE, number[1], (unsigned)number[2], (uint16_t)number[3]);
     else // together: kind, bytes, cores, backwards

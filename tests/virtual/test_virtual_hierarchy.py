@@ -170,3 +170,16 @@ def test_a_core_that_waits_for_the_npu_anyway_does_not_pay_twice_for_the_bus(run
 
 def test_without_jobs_an_npu_changes_nothing(run: Run) -> None:
     assert run("together", COPY, MIB, 4, 0, **NPU) == run("together", COPY, MIB, 4, 0)
+
+
+@pytest.mark.parametrize("kind", [READ, WRITE])
+def test_what_passes_through_transient_memory_leaves_the_rest_of_l2_alone(run: Run, kind: int) -> None:
+    kept, passing = 256 * KIB, 512 * KIB
+    elsewhere = hex(0x5000_0000 + (1 << 28))
+    displaced = run("pass_by", kind, kept, passing)
+    left_alone = run("pass_by", kind, kept, passing, transient=f"{elsewhere}:{hex(passing)}")
+    assert displaced["kept_into_l2"] > 0.9 * kept / LINE
+    assert left_alone["kept_into_l2"] < 0.1 * kept / LINE
+    # L3 holds both, but does not take what is transient.
+    assert displaced["round_from_dram"] == 0
+    assert left_alone["round_from_dram"] == pytest.approx(passing / LINE if kind == READ else 0, rel=0.1)

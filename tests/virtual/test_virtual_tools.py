@@ -117,12 +117,18 @@ def test_compiler_messages_reach_the_user(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_arguments_come_from_the_profile(virtual_board: Board, tmp_path: Path) -> None:
     arguments = plugin_arguments(
-        virtual_board, ram_path="/proc/self/fd/9", report=tmp_path, parent=7, uncached=[MemoryRange(0x8500_0000, 4096)]
+        virtual_board,
+        ram_path="/proc/self/fd/9",
+        report=tmp_path,
+        parent=7,
+        uncached=[MemoryRange(0x8500_0000, 4096)],
+        transient=[MemoryRange(0x9000_0000, 8192)],
     )
     assert arguments["l1d"] == "65536:4:4"
     assert arguments["l2"] == "524288:8:12"
     assert "l3" not in arguments
     assert arguments["uncached"] == ["0x85000000:0x1000"]
+    assert arguments["transient"] == ["0x90000000:0x2000"]
     assert arguments["dram_latency_cycles"] == "281"
     assert len(str(arguments["events"]).split(":")) == len(virtual_board.pmu.events)
 

@@ -22,7 +22,6 @@ NPU_HALVES = 2
 _F32_BYTES = 4
 _TOKEN_BYTES = 4
 _GROUP_SCALE_BYTES = 8  # integer scale and sum of a group of quantized activations
-_NPU_ROWS = 2  # that a core takes of the NPU at a time
 _PIECES = 4  # of attention that the NPU has at once
 _PIECE_TOKENS = 8  # for each core
 _FACTOR_BYTES = 8  # of a row and block
@@ -88,7 +87,7 @@ def npu_buffers(facts: ModelFacts, context: int, batch: int, cores: int) -> dict
     """Buffers that the NPU reads and writes (`struct offload_buffers` of the firmware), in bytes."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
-    rows = align_up(-(-batch // NPU_HALVES), _TILE_ROWS)
+    rows = align_up(min(batch, batch * 9 // 16 + _TILE_ROWS * cores), _TILE_ROWS)
     groups = rows * k // GROUP
     buffers = {
         "quantized rows of each half": rows * k,
@@ -102,9 +101,6 @@ def npu_buffers(facts: ModelFacts, context: int, batch: int, cores: int) -> dict
         "output of attn_output or ffn_down": facts.hidden,
     }
     sizes = {name: NPU_HALVES * align_up(size, IMAGE_ALIGN) for name, size in buffers.items()}
-    sizes["rows of outputs that a core goes on with"] = align_up(
-        cores * 2 * _NPU_ROWS * max(facts.hidden, facts.ffn) * _F32_BYTES, IMAGE_ALIGN
-    )
     blocks = context // NPU_BLOCK_KEYS + 4
     rows = _PIECE_TOKENS * cores * facts.heads // facts.kv_heads * blocks
     pieces = {

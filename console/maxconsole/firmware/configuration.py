@@ -49,7 +49,6 @@ def board_config(board: Board, plan: Plan) -> str:
         ("BOARD_RTT_DOWN_BYTES", str(board.link.rtt_down_bytes)),
         ("BOARD_STACK_BYTES", str(board.memory.stack_bytes)),
         ("BOARD_STACK_GUARD_BYTES", str(STACK_GUARD_BYTES)),
-        ("BOARD_NPU_BASE", _hex(npu.base if npu else 0)),
         ("BOARD_NPU_BYTES", _hex(npu.size_bytes if npu else 0)),
         ("BOARD_SINKS", str(SINKS)),
         ("BOARD_CONTEXT", str(plan.context)),
@@ -128,6 +127,8 @@ def linker_script(template: str, board: Board, plan: Plan) -> str:
         "STACK_GUARD_BYTES": STACK_GUARD_BYTES,
         "IMAGE_BASE": plan.image.base,
         "IMAGE_BYTES": plan.image.size_bytes,
+        "NPU_BASE": board.npu_memory.base if board.npu_memory else 0,
+        "NPU_BYTES": board.npu_memory.size_bytes if board.npu_memory else 0,
     }
     for pool in plan.pools:
         values[f"{pool.name}_BASE"] = pool.base

@@ -59,7 +59,8 @@ def emulator_command(
             ram_path=ram_path,
             report=folder / "report",
             parent=os.getpid(),
-            uncached=_uncached(firmware),
+            uncached=_mapped(firmware, "rtt"),
+            transient=_mapped(firmware, "npu_pool"),
             mode=mode,
             verify=verify,
             check_races=check_races,
@@ -74,10 +75,12 @@ def _escaped(value: str) -> str:
     return value.replace(",", ",,")
 
 
-def _uncached(firmware: FirmwareElf) -> tuple[MemoryRange, ...]:
-    """Memory that the firmware maps non-cacheable: its RTT rings."""
-    names = ("__rtt_start", "__rtt_end")
-    if any(name not in firmware.symbols or not firmware.symbols[name].defined for name in names):
+def _mapped(firmware: FirmwareElf, name: str) -> tuple[MemoryRange, ...]:
+    """Memory that the firmware maps with attributes of its own, between two symbols: `rtt` is not cacheable, `npu_pool`
+    transient. Nothing where it has none.
+    """
+    names = (f"__{name}_start", f"__{name}_end")
+    if any(one not in firmware.symbols or not firmware.symbols[one].defined for one in names):
         return ()
-    start, end = (firmware.address_of(name) for name in names)
-    return (MemoryRange(start, end - start, "RTT"),)
+    start, end = (firmware.address_of(one) for one in names)
+    return (MemoryRange(start, end - start, name),) if start != end else ()

@@ -48,6 +48,7 @@ def plugin_arguments(
     report: Path,
     parent: int,
     uncached: Sequence[MemoryRange] = (),
+    transient: Sequence[MemoryRange] = (),
     mode: Mode = "fast",
     verify: bool = False,
     check_races: bool = False,
@@ -56,8 +57,9 @@ def plugin_arguments(
 ) -> dict[str, str | list[str]]:
     """The plug-in's arguments for `board`. A value that is a list stands for several arguments of that name.
 
-    `hot_spots`: code whose instructions are counted one by one, and the file for that. `npu_hangs`: the number of a
-    job of the NPU that never ends.
+    `uncached`, `transient`: memory that the firmware maps so; of the latter one range at most. `hot_spots`: code whose
+    instructions are counted one by one, and the file for that. `npu_hangs`: the number of a job of the NPU that never
+    ends.
 
     Raises ProfileError for facts that the profile leaves unknown, UserError for boards that cannot be modeled.
     """
@@ -71,7 +73,8 @@ def plugin_arguments(
         "device_page": hex(virtual.device_page),
         **model_arguments(board),
         "events": ":".join(hex(event.number) for event in board.pmu.events[:_EVENTS]),
-        "uncached": [f"{hex(part.base)}:{hex(part.size_bytes)}" for part in uncached],
+        "uncached": _ranges(uncached),
+        "transient": _ranges(transient),
         "report": str(report),
         "parent": str(parent),
         "mode": mode,
@@ -84,6 +87,10 @@ def plugin_arguments(
     if board.npu is not None:
         arguments |= {"npu": _npu(board), "npu_hangs": str(npu_hangs)}
     return arguments
+
+
+def _ranges(parts: Sequence[MemoryRange]) -> list[str]:
+    return [f"{hex(part.base)}:{hex(part.size_bytes)}" for part in parts]
 
 
 def _npu(board: Board) -> str:
