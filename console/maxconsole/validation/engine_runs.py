@@ -45,6 +45,7 @@ class Prompt:
     board: str = BOARD
     route: Route = USUAL
     startup: int | None = None  # of the NPU's jobs, in cycles, in place of the profile's
+    runs: int = 1  # of which the last counts: caches are empty at power-on, and not after the first
 
     @property
     def workload(self) -> Workload:
@@ -76,7 +77,8 @@ class Prompt:
             + "-f16" * self.route.npu_f16
             + f"-startup{self.startup}" * (self.startup is not None)
         )
-        return f"{model}-{self.kind}-{self.tokens}+{self.answer}{ring}-{self.cores}c-{self.board}{npu}"
+        run = f"-run{self.runs}" * (self.runs > 1)
+        return f"{model}-{self.kind}-{self.tokens}+{self.answer}{ring}-{self.cores}c-{self.board}{npu}{run}"
 
 
 def run(bench: Bench, prompt: Prompt) -> Figures:
@@ -99,7 +101,7 @@ def _measure(prepared: Prepared, prompt: Prompt) -> Figures:
     with Session.open(prepared.setup) as session:
         if prompt.route.npu != "off":
             session.select_events(choose_events(prepared.board, [hex(BUS_ACCESS_RD)]))
-        (answer,) = measure(session, prompt.workload, 1).answers
+        answer = measure(session, prompt.workload, prompt.runs).answers[-1]
         snapshot = session.snapshot()
     kv = snapshot.kv
     assert kv is not None  # it comes with every batch
