@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-# A shell ignores interrupts for what it starts in the background, nohup hang-ups, and so would all that the tests start.
+# A shell ignores interrupts for what it starts in the background, nohup hang-ups; all that the tests start would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -88,7 +88,7 @@ def _startups(bench: Bench) -> tuple[Row, ...]:
 
 
 def _modes(bench: Bench) -> tuple[Row, ...]:
-    """By the prompt's length; the last rows say from where on a mode pays: 0, never."""
+    """By the prompt's length; the last rows say from where on a mode pays, if it does."""
     rows: list[Row] = []
     pays: dict[NpuMode, int] = {}
     for tokens in _LENGTHS:
@@ -100,7 +100,7 @@ def _modes(bench: Bench) -> tuple[Row, ...]:
             else:
                 pays.pop(mode, None)
     gains = (
-        Row(f"{mode} is quicker than off from", "tokens", float(pays.get(mode, 0)), None, "") for mode in _MODES[1:]
+        Row(f"{mode} is quicker than off from", "tokens", float(tokens), None, "") for mode, tokens in pays.items()
     )
     return (*rows, *gains)
 
