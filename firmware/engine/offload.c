@@ -37,7 +37,6 @@ void offload_layer(void *context, struct share share) {
     const struct pass p = part_of(context, share);
     const bool first = !p.f->npu.pending[1].any;
     const struct pass before = first ? p : of_layer(&p, p.layer - 1);
-    meet(&p); // everyone has seen whether it is the first
     for (const struct step *step = steps; step < steps + sizeof steps / sizeof steps[0]; step++) {
         if (!step->before)
             step->run(&p, step->half);

@@ -87,8 +87,8 @@ def test_nothing_is_found_in_the_firmware(findings: Findings, mode: NpuMode, f16
     assert findings(f16=f16, mode=mode, arch=arch) == ()
 
 
-FILES = [f"engine/offload_{name}.c" for name in ("ffn", "attend", "attention")]
-_MEET = re.compile(r"^ +meet\(p\);", re.MULTILINE)
+FILES = [f"engine/offload{part}.c" for part in ("", "_ffn", "_attend", "_attention")]
+_MEET = re.compile(r"^ +meet\(&?p\);", re.MULTILINE)
 
 
 def _barriers(name: str) -> list[tuple[str, int]]:
