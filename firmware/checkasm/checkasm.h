@@ -41,6 +41,8 @@ float random_float(float limit);       // uniform in -limit..limit
 /// Activations as models have them: mostly small, a few outliers.
 void random_activations(float *x, size_t count);
 void random_bytes(void *to, size_t bytes);
+/// Rounds rows of x to half precision: `halves` has them then, `apart` values between one row and the next.
+void narrow(float *x, unsigned rows, unsigned width, uint16_t *halves, size_t apart);
 
 // Buffers of one check. All are released when the next one starts.
 /// Cleared memory with a guard band on either side, aligned to 64 bytes plus `misalign`.

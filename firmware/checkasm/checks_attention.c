@@ -56,16 +56,6 @@ static bool make_rings(struct rings *r, unsigned head_dim, unsigned kv_heads, un
     return true;
 }
 
-// Rounds x to half precision; the halves go where kernels read them, and x is for the references.
-static void narrow(float *x, unsigned rows, unsigned width, uint16_t *halves) {
-    for (unsigned row = 0; row < rows; row++, halves += HALVES_APART)
-        for (unsigned i = 0; i < width; i++, x++) {
-            const __fp16 half = (__fp16)*x;
-            memcpy(halves++, &half, sizeof half);
-            *x = half;
-        }
-}
-
 // Opens slots for `rows` tokens and writes their keys and values into both rings.
 static void append(struct rings *r, unsigned rows, bool timed) {
     static const uint32_t ids[BATCH];
@@ -81,8 +71,8 @@ static void append(struct rings *r, unsigned rows, bool timed) {
     const struct kv_update update = {r->keys, r->values, r->kv_width, r->rope, position, rows, false};
     struct kv_update given = update;
     if (!timed && random_below(2)) {
-        narrow(r->keys, rows, r->kv_width, r->half_keys);
-        narrow(r->values, rows, r->kv_width, r->half_values);
+        narrow(r->keys, rows, r->kv_width, r->half_keys, HALVES_APART);
+        narrow(r->values, rows, r->kv_width, r->half_values, HALVES_APART);
         given = (struct kv_update){
             r->half_keys, r->half_values, r->kv_width + HALVES_APART, r->rope, position, rows, true};
     }

@@ -62,15 +62,6 @@ static void check_swiglu(const struct check *check) {
     expect_floats("gate", gate, expected, count);
 }
 
-// Rounds floats to half precision, which `halves` has then.
-static void narrow(float *x, size_t count, uint16_t *halves) {
-    for (size_t i = 0; i < count; i++) {
-        const __fp16 half = (__fp16)x[i];
-        memcpy(halves + i, &half, sizeof half);
-        x[i] = half;
-    }
-}
-
 static void check_swiglu_halves(const struct check *check) {
     (void)check;
     static const float special[] = {0.0f, -0.0f, 6e-8f, -6e-8f, 88.0f, -88.0f, 65504.0f, -65504.0f};
@@ -79,8 +70,8 @@ static void check_swiglu_halves(const struct check *check) {
     uint16_t *half_gate = guarded(count * sizeof(uint16_t)), *half_up = guarded(count * sizeof(uint16_t));
     for (size_t i = 0; i < count; i++)
         gate[i] = i < specials ? special[i] : gate[i] * 20.0f;
-    narrow(gate, count, half_gate);
-    narrow(up, count, half_up);
+    narrow(gate, 1, (unsigned)count, half_gate, 0);
+    narrow(up, 1, (unsigned)count, half_up, 0);
     // One row, then columns of wider matrices.
     for (unsigned columns = 0; columns <= 32; columns += 16) {
         const unsigned rows = columns ? 16 : 1, width = columns ? columns : (unsigned)count;
@@ -111,7 +102,7 @@ static void check_add_halves(const struct check *check) {
         float *x = random_floats(rows * stride), *y = random_floats(rows * columns);
         float *expected = guarded(rows * stride * sizeof(float));
         uint16_t *halves = guarded(rows * columns * sizeof(uint16_t));
-        narrow(y, rows * columns, halves);
+        narrow(y, rows, columns, halves, 0);
         memcpy(expected, x, rows * stride * sizeof(float));
         struct call call = {.x = {POINTER(x), stride, POINTER(halves), columns, ARG(rows), ARG(columns)}};
         const bool timed = columns == 64;

@@ -67,6 +67,15 @@ void random_bytes(void *to, size_t bytes) {
         p[i] = (uint8_t)(random_bits() >> 56);
 }
 
+void narrow(float *x, unsigned rows, unsigned width, uint16_t *halves, size_t apart) {
+    for (unsigned row = 0; row < rows; row++, halves += apart)
+        for (unsigned i = 0; i < width; i++, x++) {
+            const __fp16 half = (__fp16)*x;
+            memcpy(halves++, &half, sizeof half);
+            *x = half;
+        }
+}
+
 void *guarded(size_t bytes) {
     size_t at = (arena_used + GUARD_BYTES + 63) / 64 * 64, end = at + bytes + GUARD_BYTES;
     if (end > ARENA_BYTES || guard_count == GUARDS_MAX) {

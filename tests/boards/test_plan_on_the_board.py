@@ -34,6 +34,7 @@ def reported_pools(session: Session) -> tuple[wire.Pool, ...]:
     [
         ({"hidden": 256, "heads": 4, "kv_heads": 2, "ffn": 512, "layers": 2}, 128, 16),
         ({"hidden": 256, "heads": 4, "kv_heads": 1, "ffn": 768, "layers": 3}, 101, 7),
+        ({"hidden": 256, "heads": 4, "kv_heads": 2, "ffn": 512, "layers": 2}, 64, 200),  # halves of different size
     ],
 )
 def test_the_board_takes_exactly_the_planned_bytes_of_every_pool(

@@ -87,6 +87,7 @@ def npu_buffers(facts: ModelFacts, context: int, batch: int, cores: int) -> dict
     """Buffers that the NPU reads and writes (`struct offload_buffers` of the firmware), in bytes."""
     query, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     k = align_up(max(facts.hidden, facts.ffn, query), 2 * GROUP)
+    # The first half has more rows than the second: OFFLOAD_FIRST_ROWS of the firmware, rounded to a tile for each core.
     rows = align_up(min(batch, batch * 9 // 16 + _TILE_ROWS * cores), _TILE_ROWS)
     groups = rows * k // GROUP
     buffers = {
